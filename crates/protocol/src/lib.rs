@@ -1,1 +1,29 @@
-//! Placeholder.
+//! The rules of a handoff: ids, states, commands, events, refusals, `decide` and `evolve`.
+//!
+//! Everything here is plain data and pure functions. No I/O, no clock, no randomness, no async:
+//! whoever calls hands in the time and keeps what comes out.
+
+pub mod agent;
+pub mod artifact;
+pub mod audit;
+pub mod command;
+mod decide;
+pub mod effect;
+pub mod event;
+mod evolve;
+pub mod handoff;
+pub mod id;
+pub mod limits;
+pub mod lock;
+mod mask;
+pub mod refusal;
+pub mod text;
+pub mod time;
+pub mod variables;
+pub mod workflow;
+mod world;
+
+pub use decide::decide;
+pub use evolve::evolve;
+pub use mask::mask;
+pub use world::World;

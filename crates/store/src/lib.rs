@@ -1,1 +1,40 @@
-//! Placeholder.
+//! The durable record: an append-only log of JSON lines, blobs beside it, and an index over both
+//! that may be thrown away.
+//!
+//! This crate contains no rule: what a record means, and whether it may be written, is decided
+//! above it. It must never report as durable what a power cut could take back.
+
+mod blob;
+mod core;
+mod disk;
+mod embedded;
+mod hash;
+mod index;
+mod ledger;
+mod line;
+mod log;
+mod memory;
+mod record;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim;
+pub mod snapshot;
+
+pub use blob::{BLOB_BYTES_MAX, BlobError, Blobs};
+pub use disk::{Disk, DiskFile, RealDisk};
+pub use embedded::Embedded;
+pub use hash::{Hash, HashError};
+pub use index::{
+    Extract, Filter, Follower, HandoffRow, Index, IndexError, MATCHES_MAX, RECORDS_MAX, Row, Tally,
+    WorkflowPage, WorkflowRow,
+};
+pub use ledger::{
+    Checked, Condition, Decide, Later, Ledger, LedgerError, Loan, Look, Recorded, Request, Scope,
+    TransactError,
+};
+pub use line::{Envelope, LINE_BYTES_MAX, LineError, check, seal};
+pub use log::{
+    Cursor, Cut, Entry, Log, LogError, LogReader, Opened, Options, Position, Preparation,
+    SEGMENT_BYTES_FIRST, SEGMENT_BYTES_MAX, SEQ_FIRST, VisitError,
+};
+pub use memory::Memory;
+pub use record::Record;

@@ -1,1 +1,44 @@
-//! Placeholder.
+//! Work in files: tags are parsed, found and swapped.
+//!
+//! A tag such as `#delegated-fix` in a text file is a piece of work and says where it stands. The
+//! file is the truth; this crate knows no ledger and keeps no state of its own, so it works in any
+//! folder and after any crash.
+//!
+//! * [`Tag`] and [`TagPattern`] are parsed once, at the door.
+//! * [`Document`] tells tags from mere mentions; [`edit`] changes one tag and no other byte.
+//! * [`lifecycle`] says which move is allowed to whom.
+//! * [`Files`] makes a move on disk, exclusively across processes; [`find()`] looks through a tree.
+//!
+//! ```
+//! use baton_tags::{Document, Place, Tag, edit};
+//!
+//! let text = b"# Login is slow\n**Tags**: #delegated-fix #P1\n\nNot `#needs-fix` any more.\n";
+//! let claimed = edit::swap(
+//!     text,
+//!     &["#delegated-fix".parse()?],
+//!     &"#claimed-fix".parse()?,
+//!     Place::TagsLine,
+//! )?;
+//! let tags: Vec<Tag> = Document::read(&claimed.text).tags().cloned().collect();
+//! assert_eq!(tags, ["#claimed-fix".parse()?, "#P1".parse()?]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod aside;
+mod document;
+pub mod edit;
+mod file;
+mod find;
+pub mod lifecycle;
+mod markup;
+mod name;
+
+pub use document::{Document, Occurrence, Place};
+pub use file::{FILE_BYTES_MAX, FileError, Files, Moved};
+pub use find::{
+    CONTEXT_LINES_MAX, FindError, Found, Hit, LINE_SHOWN_MAX, SIGHTINGS_MAX, Search, Sighting,
+    Skipped, find,
+};
+pub use name::{
+    ALTERNATIVES_MAX, Effort, Priority, Stage, Tag, TagError, TagPattern, Weight, alternatives,
+};

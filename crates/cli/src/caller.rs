@@ -1,0 +1,75 @@
+//! Who asks: the person at the terminal, an agent by its token, or the person on its behalf.
+//!
+//! The coordinator decides what each may do. Here it is only made sure that a process marked as
+//! an agent never speaks as the person whose terminal it happens to run in.
+
+use baton_protocol::id::AgentId;
+
+use crate::failure::{Exit, Failure};
+
+/// Who asks, as the request will say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// The person who runs the workspace.
+    Operator,
+    /// That person, on behalf of an agent.
+    OperatorAs(AgentId),
+    /// An agent, by its credential.
+    Agent { token: String },
+}
+
+impl Caller {
+    /// Tells who asks from the environment and `--as`.
+    pub(crate) fn from_env(on_behalf: Option<AgentId>) -> Result<Self, Failure> {
+        let set = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        Self::tell(set("BATON_TOKEN"), set("BATON_AGENT"), on_behalf)
+    }
+
+    fn tell(
+        token: Option<String>,
+        marked: Option<String>,
+        on_behalf: Option<AgentId>,
+    ) -> Result<Self, Failure> {
+        let refused = |sentence, hint: &str| {
+            Err(Failure::new(Exit::Refused, "operator-only", sentence, hint.to_owned()))
+        };
+        match (token, marked, on_behalf) {
+            (Some(_), _, Some(other)) => refused(
+                format!("only the operator may act as {other}, and BATON_TOKEN marks an agent"),
+                "leave out --as: an agent acts as itself",
+            ),
+            (Some(token), _, None) => Ok(Self::Agent { token: token.trim().to_owned() }),
+            (None, Some(agent), _) => refused(
+                format!("this process is marked as agent {agent} and has no token"),
+                &format!(
+                    "a person can run `baton token create --agent {agent}` in a terminal of their \
+                     own and give the agent BATON_TOKEN"
+                ),
+            ),
+            (None, None, Some(other)) => Ok(Self::OperatorAs(other)),
+            (None, None, None) => Ok(Self::Operator),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_marked_as_an_agent_never_acts_as_the_operator() {
+        let some = |text: &str| Some(text.to_owned());
+        let agent = || "builder".parse().ok();
+        assert_eq!(Caller::tell(None, None, None), Ok(Caller::Operator));
+        assert!(matches!(Caller::tell(None, None, agent()), Ok(Caller::OperatorAs(_))));
+        let by_token = Ok(Caller::Agent { token: "bt1_x".to_owned() });
+        assert_eq!(Caller::tell(some("bt1_x\n"), some("builder"), None), by_token);
+        for refused in [
+            Caller::tell(None, some("builder"), None),
+            Caller::tell(None, some("builder"), agent()),
+            Caller::tell(some("bt1_x"), None, agent()),
+        ] {
+            assert_eq!(refused.map_err(|failure| failure.exit), Err(Exit::Refused));
+        }
+    }
+}

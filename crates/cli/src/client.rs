@@ -1,0 +1,333 @@
+//! Speaks to the coordinator over the workspace's socket, and has it started when it is not there.
+//!
+//! A request that dies with its coordinator is sent once more under the same key, which the
+//! ledger answers as it did the first time: asking twice is safe, so nobody has to wonder.
+
+use std::cell::Cell;
+use std::io;
+use std::time::{Duration, Instant};
+
+use baton_protocol::command::Command;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::net::UnixStream;
+use tokio::runtime::Runtime;
+
+use crate::caller::Caller;
+use crate::failure::{self, Failure};
+use crate::launch;
+use crate::workspace::Workspace;
+
+/// How long an ordinary question may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// How long a question about the whole ledger may take.
+const WHOLE_LEDGER_WITHIN: Duration = Duration::from_secs(3_600);
+/// Bytes of one answer; far above what a page of a view can hold.
+const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// How long a socket that is there but has a full queue is tried.
+const BUSY_WITHIN: Duration = Duration::from_secs(10);
+
+/// A way to ask the coordinator of one workspace.
+pub(crate) struct Client {
+    runtime: Runtime,
+    workspace: Workspace,
+    caller: Caller,
+    key: Option<String>,
+    /// How many commands went out under `key`: a verb may send several, each of its own.
+    sent: Cell<u32>,
+}
+
+/// What the coordinator said, exactly as it said it.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) json: String,
+}
+
+impl Reply {
+    /// Reads it as a view.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_str(&self.json).map_err(|error| {
+            Failure::failed(
+                format!("cannot read what the coordinator answered: {error}"),
+                "another version of baton may be running here: `baton stop`, then try again",
+            )
+        })
+    }
+}
+
+/// A question on its way.
+struct Ask {
+    method: Method,
+    path: String,
+    body: Option<String>,
+    key: Option<String>,
+    within: Duration,
+}
+
+/// Why a question got no answer.
+enum Lost {
+    /// Nobody listens on the socket.
+    NobodyThere,
+    /// The connection broke before the answer was whole.
+    Broken(String),
+    /// It took too long; whether it was done is not known.
+    Late,
+}
+
+impl Client {
+    pub(crate) fn new(
+        workspace: Workspace,
+        caller: Caller,
+        key: Option<String>,
+    ) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| {
+            Failure::failed(format!("cannot set up I/O: {error}"), "close some programs")
+        })?;
+        Ok(Self { runtime, workspace, caller, key, sent: Cell::new(0) })
+    }
+
+    pub(crate) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Asks for a change.
+    pub(crate) fn command(&self, command: &Command) -> Result<Reply, Failure> {
+        self.post("/v1/commands", command)
+    }
+
+    /// Sends `body`, under a key that makes sending it twice the same as once.
+    pub(crate) fn post(&self, path: &str, body: &impl Serialize) -> Result<Reply, Failure> {
+        let body = serde_json::to_string(body).map_err(|error| {
+            Failure::usage(format!("cannot write this as JSON: {error}"), "check what was given")
+        })?;
+        let within = if path == "/v1/backup" { WHOLE_LEDGER_WITHIN } else { ANSWER_WITHIN };
+        let key = Some(self.next_key()?);
+        self.ask(&Ask {
+            method: Method::POST,
+            path: path.to_owned(),
+            body: Some(body),
+            key,
+            within,
+        })
+    }
+
+    /// Reads a view.
+    pub(crate) fn read(&self, path: impl Into<String>) -> Result<Reply, Failure> {
+        self.ask(&reading(path.into(), Duration::ZERO))
+    }
+
+    /// Reads a view that the coordinator may hold back for up to `wait`.
+    pub(crate) fn read_waiting(
+        &self,
+        path: impl Into<String>,
+        wait: Duration,
+    ) -> Result<Reply, Failure> {
+        self.ask(&reading(path.into(), wait))
+    }
+
+    /// Asks a coordinator that is already there; nothing if there is none.
+    pub(crate) fn peek(&self, method: Method, path: &str) -> Result<Option<Reply>, Failure> {
+        let ask = Ask { method, ..reading(path.to_owned(), Duration::ZERO) };
+        match self.once(&ask) {
+            Ok((status, body)) => granted(status, body).map(Some),
+            Err(Lost::NobodyThere) => Ok(None),
+            Err(lost) => Err(self.told(lost)),
+        }
+    }
+
+    /// Asks, has the coordinator started if need be, and asks once more if it died meanwhile.
+    fn ask(&self, ask: &Ask) -> Result<Reply, Failure> {
+        let mut broken = false;
+        let mut launched = false;
+        loop {
+            match self.once(ask) {
+                Ok((status, body)) => return granted(status, body),
+                Err(Lost::NobodyThere) if !launched => {
+                    launch::launch(&self.workspace)?;
+                    launched = true;
+                }
+                Err(Lost::Broken(_)) if !broken => {
+                    broken = true;
+                    launched = false;
+                }
+                Err(lost) => return Err(self.told(lost)),
+            }
+        }
+    }
+
+    fn once(&self, ask: &Ask) -> Result<(u16, String), Lost> {
+        self.runtime.block_on(async {
+            let exchanged = tokio::time::timeout(ask.within, self.exchange(ask)).await;
+            exchanged.unwrap_or(Err(Lost::Late))
+        })
+    }
+
+    async fn exchange(&self, ask: &Ask) -> Result<(u16, String), Lost> {
+        let broken = |error: &dyn std::fmt::Display| Lost::Broken(error.to_string());
+        let stream = connect(&self.workspace).await?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(|e| broken(&e))?;
+        let connection = tokio::spawn(connection);
+        let request = self.request(ask).map_err(|e| broken(&e))?;
+        let answer = sender.send_request(request).await.map_err(|e| broken(&e))?;
+        let status = answer.status().as_u16();
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+        connection.abort();
+        let bytes = body.map_err(|e| broken(&e))?.to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).map_err(|e| broken(&e))?;
+        Ok((status, text))
+    }
+
+    fn request(&self, ask: &Ask) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+        let mut request = Request::builder()
+            .method(ask.method.clone())
+            .uri(&ask.path)
+            .header("host", "baton")
+            .header("accept", "application/json");
+        if let Some(key) = &ask.key {
+            request = request.header("idempotency-key", key);
+        }
+        if ask.body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        request = match &self.caller {
+            Caller::Operator => request,
+            Caller::OperatorAs(agent) => request.header("baton-as", agent.as_str()),
+            Caller::Agent { token } => request.header("authorization", format!("Bearer {token}")),
+        };
+        request.body(Full::from(ask.body.clone().unwrap_or_default()))
+    }
+
+    fn next_key(&self) -> Result<String, Failure> {
+        let sent = self.sent.replace(self.sent.get() + 1);
+        match (&self.key, sent) {
+            (Some(key), 0) => Ok(key.clone()),
+            (Some(key), later) => Ok(format!("{key}-{later}")),
+            (None, _) => {
+                let mut bytes = [0; 16];
+                getrandom::fill(&mut bytes).map_err(|error| {
+                    let sentence = format!("the system gives no random numbers: {error}");
+                    Failure::failed(sentence, "name the command yourself with --key")
+                })?;
+                Ok(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
+            }
+        }
+    }
+
+    fn told(&self, lost: Lost) -> Failure {
+        let log = self.workspace.log();
+        let hint = format!("see {}; the same verb with the same --key is safe", log.display());
+        match lost {
+            Lost::NobodyThere => Failure::failed("the coordinator went away", hint),
+            Lost::Broken(why) => {
+                Failure::failed(format!("the coordinator broke off the connection: {why}"), hint)
+            }
+            Lost::Late => Failure::failed("the coordinator did not answer in time", hint),
+        }
+    }
+}
+
+fn reading(path: String, wait: Duration) -> Ask {
+    let whole = path == "/v1/audit/verify";
+    let within = if whole { WHOLE_LEDGER_WITHIN } else { ANSWER_WITHIN };
+    Ask { method: Method::GET, path, body: None, key: None, within: within + wait }
+}
+
+fn granted(status: u16, body: String) -> Result<Reply, Failure> {
+    match status {
+        200..=299 => Ok(Reply { json: body }),
+        _ => Err(failure::from_reply(status, &body)),
+    }
+}
+
+async fn connect(workspace: &Workspace) -> Result<UnixStream, Lost> {
+    let socket = workspace.socket();
+    let begun = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let error = match UnixStream::connect(&socket).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => error,
+        };
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                return Err(Lost::NobodyThere);
+            }
+            // More callers at once than the socket's queue holds: it is there, only busy.
+            io::ErrorKind::WouldBlock if begun.elapsed() < BUSY_WITHIN => {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(Duration::from_millis(50));
+            }
+            _ => return Err(Lost::Broken(format!("{}: {error}", socket.display()))),
+        }
+    }
+}
+
+/// A path with its query, every value made safe to be part of it.
+pub(crate) struct Query {
+    text: String,
+    first: bool,
+}
+
+impl Query {
+    pub(crate) fn new(path: impl Into<String>) -> Self {
+        Self { text: path.into(), first: true }
+    }
+
+    /// Adds `name=value` if there is a value.
+    pub(crate) fn with(mut self, name: &str, value: Option<impl ToString>) -> Self {
+        let Some(value) = value else { return self };
+        self.text.push(if self.first { '?' } else { '&' });
+        self.first = false;
+        self.text.push_str(name);
+        self.text.push('=');
+        for byte in value.to_string().bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b':' => {
+                    self.text.push(char::from(byte));
+                }
+                other => self.text.push_str(&format!("%{other:02X}")),
+            }
+        }
+        self
+    }
+}
+
+impl From<Query> for String {
+    fn from(query: Query) -> Self {
+        query.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_carries_any_value_safely() {
+        let query = Query::new("/v1/audit").with("type", Some("a b&c=ü")).with("to", None::<&str>);
+        let text = String::from(query.with("since", Some("2026-03-01T12:00:00Z")));
+        assert_eq!(text, "/v1/audit?type=a%20b%26c%3D%C3%BC&since=2026-03-01T12:00:00Z");
+    }
+
+    #[test]
+    fn each_command_of_a_verb_has_its_own_key() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (workspace, _) = Workspace::create(folder.path()).expect("a workspace");
+        let keys = |key: Option<&str>| {
+            let key = key.map(str::to_owned);
+            let client =
+                Client::new(workspace.clone(), Caller::Operator, key).expect("a client");
+            [client.next_key().expect("a key"), client.next_key().expect("a key")]
+        };
+        assert_eq!(keys(Some("k")), ["k", "k-1"]);
+        let [first, second] = keys(None);
+        assert_ne!(first, second);
+    }
+}

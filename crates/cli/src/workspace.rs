@@ -1,0 +1,211 @@
+//! Where the work is: finds the folder that holds `.baton/`, and makes one.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use baton_protocol::time::Allowance;
+use serde::Deserialize;
+
+use crate::failure::{Exit, Failure};
+
+/// The folder inside a workspace that holds configuration and data.
+const FOLDER: &str = ".baton";
+
+/// How long a coordinator that a verb started stays without being asked anything.
+const IDLE_AFTER: Duration = Duration::from_secs(30 * 60);
+
+const CONFIG: &str = r#"# Settings of this workspace. Everything here is optional; what is commented out shows the
+# value that holds without it.
+
+# How long the coordinator that a verb started stays when nobody asks it anything. Work, timers
+# and results outlive it. "never" keeps it until `baton stop`.
+# idle_after = "30m"
+"#;
+
+/// A folder with a `.baton/` in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Workspace {
+    root: PathBuf,
+}
+
+impl Workspace {
+    /// Finds the workspace: the one that was named, or the nearest above the current folder.
+    pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
+        let here = current_folder()?;
+        match named {
+            Some(folder) => {
+                let root = here.join(folder);
+                if root.join(FOLDER).is_dir() {
+                    Ok(Self { root: resolved(&root)? })
+                } else {
+                    Err(missing(&format!("{} is not a workspace", folder.display())))
+                }
+            }
+            None => {
+                let holds = |folder: &&Path| folder.join(FOLDER).is_dir();
+                match here.ancestors().find(holds) {
+                    Some(root) => Ok(Self { root: resolved(root)? }),
+                    None => Err(missing("there is no workspace in this folder or above it")),
+                }
+            }
+        }
+    }
+
+    /// Makes `folder` a workspace. Returns false when it was one already.
+    pub(crate) fn create(folder: &Path) -> Result<(Self, bool), Failure> {
+        let unwritable = |error: io::Error| {
+            let sentence = format!("cannot make a workspace in {}: {error}", folder.display());
+            Failure::failed(sentence, "choose a folder that you may write to")
+        };
+        let root = current_folder()?.join(folder);
+        let inside = root.join(FOLDER);
+        if inside.is_dir() {
+            return Ok((Self { root: resolved(&root)? }, false));
+        }
+        fs::create_dir_all(&root).map_err(unwritable)?;
+        // What agents say to each other is nobody else's business.
+        DirBuilder::new().mode(0o700).create(&inside).map_err(unwritable)?;
+        fs::write(inside.join("config.toml"), CONFIG).map_err(unwritable)?;
+        fs::write(inside.join(".gitignore"), "*\n").map_err(unwritable)?;
+        Ok((Self { root: resolved(&root)? }, true))
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder for what only a running coordinator needs.
+    pub(crate) fn run(&self) -> PathBuf {
+        self.root.join(FOLDER).join("run")
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.run().join("baton.sock")
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.run().join("coordinator.log")
+    }
+
+    /// How long an unasked coordinator stays; nothing means for ever.
+    pub(crate) fn idle_after(&self) -> Result<Option<Duration>, Failure> {
+        let path = self.root.join(FOLDER).join("config.toml");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(IDLE_AFTER)),
+            Err(error) => {
+                let sentence = format!("cannot read {}: {error}", path.display());
+                return Err(Failure::failed(sentence, "check the file's permissions"));
+            }
+        };
+        let config = parse(&text).map_err(|why| {
+            Failure::usage(
+                format!("{}: {why}", path.display()),
+                "the comments in that file list the settings; `baton init` writes them anew if \
+                 the file is gone",
+            )
+        })?;
+        Ok(config.idle_after.map_or(Some(IDLE_AFTER), |Idle(after)| after))
+    }
+}
+
+fn missing(sentence: &str) -> Failure {
+    let hint = "run `baton init` to make one here, or name one with --workspace DIR";
+    Failure::new(Exit::NotFound, "no-workspace", sentence, hint)
+}
+
+fn current_folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        Failure::failed(format!("cannot tell the current folder: {error}"), "cd somewhere else")
+    })
+}
+
+/// One spelling for each folder, so that two verbs never think of two sockets.
+fn resolved(root: &Path) -> Result<PathBuf, Failure> {
+    root.canonicalize().map_err(|error| {
+        let sentence = format!("cannot read {}: {error}", root.display());
+        Failure::failed(sentence, "check the folder's permissions")
+    })
+}
+
+/// The settings that a person may write into `config.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    idle_after: Option<Idle>,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+struct Idle(Option<Duration>);
+
+impl TryFrom<String> for Idle {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        idle(&text).map(Self)
+    }
+}
+
+/// Reads a span of time, or `never`.
+pub(crate) fn idle(text: &str) -> Result<Option<Duration>, String> {
+    if text == "never" {
+        return Ok(None);
+    }
+    let span: Allowance = text.parse().map_err(|error| format!("{error}, or never"))?;
+    Ok(Some(Duration::from_micros(span.as_micros().unsigned_abs())))
+}
+
+/// Reads the settings; what is wrong is told on one line, with its line number.
+fn parse(text: &str) -> Result<Config, String> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        let said = error.message().lines().collect::<Vec<_>>().join(" ");
+        format!("line {line}: {said}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_fresh_configuration_means_the_defaults() {
+        let config = parse(CONFIG).expect("our own configuration");
+        assert_eq!(config.idle_after, None);
+        let uncommented = CONFIG.replace("# idle_after", "idle_after");
+        let config = parse(&uncommented).expect("our own configuration");
+        assert_eq!(config.idle_after, Some(Idle(Some(IDLE_AFTER))));
+        let never = parse("idle_after = \"never\"").expect("a setting");
+        assert_eq!(never.idle_after, Some(Idle(None)));
+    }
+
+    #[test]
+    fn a_wrong_setting_is_named_with_its_line() {
+        let said = |text: &str| parse(text).expect_err("a wrong setting");
+        expect!["line 2: unknown field `idle_afer`, expected `idle_after`"]
+            .assert_eq(&said("\nidle_afer = \"1m\"\n"));
+        expect![[
+            r#"line 1: `soon` is not a duration; expected a form like 30s, 5m, 2h or PT30S, or never"#
+        ]]
+        .assert_eq(&said("idle_after = \"soon\""));
+    }
+
+    #[test]
+    fn a_workspace_is_made_once_and_found_from_below() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (made, new) = Workspace::create(folder.path()).expect("a workspace");
+        assert!(new);
+        let (again, new) = Workspace::create(folder.path()).expect("the same");
+        assert_eq!((again, new), (made.clone(), false));
+        assert_eq!(Workspace::find(Some(folder.path())), Ok(made));
+        let nowhere = folder.path().join("nowhere");
+        let failure = Workspace::find(Some(&nowhere)).expect_err("nothing there");
+        assert_eq!((failure.exit, failure.code.as_str()), (Exit::NotFound, "no-workspace"));
+    }
+}

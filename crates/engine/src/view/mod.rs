@@ -1,0 +1,361 @@
+//! Views: what can be read. Made from committed state only; nothing here changes anything.
+
+mod build;
+mod past;
+
+pub(crate) use build::{agent_view, handoff_view, hold_view, inbox, line, package, workflow_view};
+pub(crate) use past::replay;
+
+use std::collections::BTreeMap;
+
+use baton_protocol::agent::{Profile, Requirement, Risk};
+use baton_protocol::artifact::Artifact;
+use baton_protocol::handoff::{Constraints, OnTimeout, Priority, Trigger};
+use baton_protocol::id::{AgentId, CapabilityId, Fence, HandoffId, TokenId, WorkflowId};
+use baton_protocol::lock::{FilePath, LockMode};
+use baton_protocol::text::Text;
+use baton_protocol::time::{Allowance, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a command came to. It is made from what was recorded, so the same command asked again
+/// gets the same answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The number of the last record, if anything had to be recorded.
+    pub seq: Option<u64>,
+    /// The workflow it is about.
+    pub workflow: Option<WorkflowId>,
+    /// The handoff it is about.
+    pub handoff: Option<HandoffId>,
+    /// The number of the hold it gave.
+    pub fence: Option<Fence>,
+    /// What was recorded, in order.
+    pub events: Vec<Value>,
+}
+
+impl Answer {
+    /// Whether an event of this type was recorded.
+    pub fn has(&self, kind: &str) -> bool {
+        self.event(kind).is_some()
+    }
+
+    /// The first event of this type.
+    pub fn event(&self, kind: &str) -> Option<&Value> {
+        self.events.iter().find(|event| event["type"] == kind)
+    }
+}
+
+/// An agent as others see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentView {
+    /// What it says of itself.
+    pub profile: Profile,
+    /// Since when.
+    pub registered_at: Timestamp,
+    /// How much it holds.
+    pub load: usize,
+    /// Its credentials, without anything secret.
+    pub tokens: Vec<TokenView>,
+}
+
+/// A credential, without anything secret.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TokenView {
+    /// Which one.
+    pub id: TokenId,
+    /// Since when.
+    pub issued_at: Timestamp,
+    /// Until when, if it ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A handoff in one line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandoffLine {
+    /// Which one.
+    pub id: HandoffId,
+    /// Of which work.
+    pub workflow: WorkflowId,
+    /// What that work is about.
+    pub title: String,
+    /// Who passes.
+    pub from_agent: AgentId,
+    /// Who has it.
+    pub to_agent: AgentId,
+    /// How it is passed.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Why.
+    pub reason: String,
+    /// Where it stands.
+    pub state: String,
+    /// How it ended, if some other way than completed.
+    pub detail: Option<String>,
+    /// When it began.
+    pub initiated_at: Timestamp,
+    /// The number of the hold, while one is in force.
+    pub fence: Option<Fence>,
+    /// When the coordinator looks at it again.
+    pub wake_at: Option<Timestamp>,
+    /// How often it was sent again.
+    pub resends: u8,
+}
+
+/// A whole handoff: the record in the shape that the specification gives it, and where it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandoffView {
+    /// In one line.
+    #[serde(flatten)]
+    pub line: HandoffLine,
+    /// When it began.
+    pub timestamp: Timestamp,
+    /// What set it off.
+    pub trigger: Trigger,
+    /// What travels with it.
+    pub context: ContextView,
+    /// What the receiver must be.
+    pub validation: ValidationView,
+    /// How it comes back.
+    pub return_protocol: ReturnView,
+    /// What the audit should know.
+    pub audit: AuditView,
+    /// Capabilities asked for that the receiver lacks.
+    pub capability_gap: Vec<CapabilityId>,
+    /// When the holder says it will be done.
+    pub estimated_completion: Option<Timestamp>,
+    /// The state with its facts.
+    pub standing: Value,
+    /// What came back.
+    pub result: Option<Value>,
+}
+
+/// What travels with a handoff.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextView {
+    /// The subtask's words, or the workflow's id.
+    pub task_id: String,
+    /// Messages.
+    pub conversation_history: Option<Value>,
+    /// Variables that the receiver may see.
+    pub context_variables: Value,
+    /// Artifacts.
+    pub artifacts: Vec<Artifact>,
+    /// What it may cost.
+    pub constraints: Constraints,
+}
+
+/// What the receiver must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ValidationView {
+    /// What it must be able to do.
+    pub required_capabilities: Vec<Requirement>,
+    /// How much autonomy the task needs.
+    pub autonomy_budget: Option<u64>,
+}
+
+/// How a handoff comes back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReturnView {
+    /// Whether it does.
+    pub expected: bool,
+    /// Until when, counted from acceptance.
+    pub timeout: Option<Allowance>,
+    /// What happens then.
+    pub on_timeout: Option<OnTimeout>,
+}
+
+/// What the audit should know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditView {
+    /// Why the sender decided so.
+    pub decision_rationale: Option<Text>,
+    /// How much can go wrong.
+    pub risk_level: Risk,
+}
+
+/// A workflow in one line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowLine {
+    /// Which one.
+    pub id: WorkflowId,
+    /// What it is about.
+    pub title: String,
+    /// `open`, `completed` or `cancelled`.
+    pub status: String,
+    /// Who owns it now; absent once it is over.
+    pub owner: Option<AgentId>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// Handoffs that are not over.
+    pub open_handoffs: usize,
+}
+
+/// A whole workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowView {
+    /// In one line.
+    #[serde(flatten)]
+    pub line: WorkflowLine,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Who began it.
+    pub started_by: AgentId,
+    /// What it may cost.
+    pub constraints: Constraints,
+    /// How it ended, once it is over.
+    pub ending: Option<Value>,
+    /// The variables in the specification's shape: the named ones, and `custom`.
+    pub context_variables: Value,
+    /// The version of each variable, for writes that must not overwrite.
+    pub variable_versions: BTreeMap<String, u64>,
+    /// What it has produced.
+    pub artifacts: Vec<Artifact>,
+    /// Everything that is held now.
+    pub holds: Vec<HoldView>,
+    /// Its handoffs, in the order they began.
+    pub handoffs: Vec<HandoffLine>,
+    /// Tokens that returns reported.
+    pub tokens_consumed: u64,
+}
+
+/// What an agent has in hand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HoldView {
+    /// Who.
+    pub agent: AgentId,
+    /// Of which work.
+    pub workflow: WorkflowId,
+    /// What that work is about.
+    pub title: String,
+    /// The number.
+    pub fence: Fence,
+    /// The handoff that brought it.
+    pub handoff: Option<HandoffId>,
+    /// Since when.
+    pub since: Timestamp,
+    /// Whether it owns the whole work.
+    pub owner: bool,
+    /// When its return is due.
+    pub due: Option<Timestamp>,
+    /// The latest words on how it goes.
+    pub progress: Option<String>,
+    /// Files it has locked.
+    pub locks: Vec<FilePath>,
+}
+
+/// What concerns an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inbox {
+    /// Whose.
+    pub agent: AgentId,
+    /// Handoffs that wait for its answer, the most urgent first.
+    pub waiting: Vec<HandoffLine>,
+    /// What it holds.
+    pub holding: Vec<HoldView>,
+    /// What it passed on that is not over.
+    pub passed: Vec<HandoffLine>,
+    /// What came back or failed, in work it still holds.
+    pub results: Vec<HandoffLine>,
+}
+
+/// Everything an agent gets when it takes a handoff.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Package {
+    /// The number that it shows from now on.
+    pub fence: Option<Fence>,
+    /// The handoff, with what may be seen of its context.
+    pub handoff: HandoffView,
+}
+
+/// A lock on a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LockView {
+    /// Which file.
+    pub path: FilePath,
+    /// Who has it.
+    pub by: AgentId,
+    /// Whether others may too.
+    pub mode: LockMode,
+    /// Under which work.
+    pub workflow: WorkflowId,
+    /// Under which hold.
+    pub fence: Fence,
+    /// When it lapses.
+    pub until: Timestamp,
+}
+
+/// Counts, in the names that dashboards of the field use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// Handoffs that ever began.
+    pub total_handoffs: u64,
+    /// Handoffs that are not over.
+    pub pending_handoffs: u64,
+    /// By agent.
+    pub handoffs_by_agent: BTreeMap<String, AgentStats>,
+    /// Records by type.
+    pub records_by_type: BTreeMap<String, u64>,
+    /// Workflows that are not over.
+    pub open_workflows: u64,
+    /// Workflows that ever began.
+    pub total_workflows: u64,
+    /// Records in the ledger.
+    pub records: u64,
+}
+
+/// Counts of one agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentStats {
+    /// Handoffs it passed.
+    pub sent: u64,
+    /// Handoffs passed to it.
+    pub received: u64,
+}
+
+/// A thing that an id or a beginning of one names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// A workflow.
+    Workflow(WorkflowId),
+    /// A handoff.
+    Handoff(HandoffId),
+}
+
+/// What the coordinator says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The program's version.
+    pub version: String,
+    /// Its process.
+    pub pid: u32,
+    /// Since when it runs.
+    pub started_at: Timestamp,
+    /// Records in the ledger.
+    pub records: u64,
+    /// Records that the index has.
+    pub indexed: u64,
+    /// Workflows that are not over.
+    pub open_workflows: u64,
+    /// Agents, the operator among them.
+    pub agents: u64,
+    /// Effects that wait to be carried out.
+    pub outbox: u64,
+    /// What was cut off at start because it was never acknowledged.
+    pub cut_at_start: Option<String>,
+}
+
+/// What a check of the whole ledger found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Records that were read.
+    pub records: u64,
+    /// Streams whose chains were followed.
+    pub streams: u64,
+    /// The first record that is wrong, if one is, and why.
+    pub problem: Option<String>,
+}

@@ -1,0 +1,457 @@
+//! Agents: who can take work, what they can do, and how they are reached.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AgentId, CapabilityId, Fence, TokenId, WorkflowId};
+use crate::limits::{ANSWER_WITHIN, CONCURRENT_TASKS_MAX};
+use crate::text::Text;
+use crate::time::{Allowance, Timestamp};
+
+/// What an agent says of itself, as files, the API and `baton agent add` all give it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The name it answers to.
+    pub id: AgentId,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Text>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Text>,
+    /// Its place in the escalation chain.
+    #[serde(default)]
+    pub role: Role,
+    /// What it can do, and how well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<Capability>,
+    /// How much it may decide by itself.
+    #[serde(default)]
+    pub autonomy_budget: Autonomy,
+    /// How much it can hold at once.
+    #[serde(default = "default_concurrency")]
+    pub max_concurrent_tasks: u32,
+    /// How long one task may take it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_execution_time: Option<Allowance>,
+    /// Which variables it may write: names, or beginnings that end in `*`.
+    #[serde(default = "everything", skip_serializing_if = "is_everything")]
+    pub write_scopes: Vec<WriteScope>,
+    /// How work gets to it.
+    #[serde(default)]
+    pub reach: Reach,
+    /// How long it has to answer a handoff; see [`Profile::answer_within`] for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_within: Option<Allowance>,
+    /// A command, as words, that Baton runs to tell it of news.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<String>,
+}
+
+fn default_concurrency() -> u32 {
+    8
+}
+
+fn everything() -> Vec<WriteScope> {
+    vec![WriteScope("*".into())]
+}
+
+fn is_everything(scopes: &[WriteScope]) -> bool {
+    scopes.iter().any(|scope| &*scope.0 == "*")
+}
+
+impl Profile {
+    /// A worker that is known by its name alone.
+    pub fn named(id: AgentId) -> Self {
+        Self {
+            id,
+            name: None,
+            description: None,
+            role: Role::Worker,
+            capabilities: Vec::new(),
+            autonomy_budget: Autonomy::default(),
+            max_concurrent_tasks: default_concurrency(),
+            max_execution_time: None,
+            write_scopes: everything(),
+            reach: Reach::Pull,
+            answer_within: None,
+            notify: Vec::new(),
+        }
+    }
+
+    /// The person who runs the workspace.
+    pub fn operator() -> Self {
+        Self {
+            role: Role::Human,
+            max_concurrent_tasks: CONCURRENT_TASKS_MAX,
+            autonomy_budget: Autonomy { number: None, max_risk: Risk::High },
+            ..Self::named(AgentId::operator())
+        }
+    }
+
+    /// How long this agent has to answer, if there is a limit.
+    ///
+    /// People are exempt. An agent that pulls its work may have no session open, so it waits
+    /// without limit unless its registration sets one.
+    pub fn answer_within(&self) -> Option<Allowance> {
+        match (&self.role, &self.reach) {
+            (Role::Human, _) => None,
+            (_, Reach::Pull) => self.answer_within,
+            (_, Reach::Command { .. } | Reach::Http { .. } | Reach::A2a { .. } | Reach::Tmux) => {
+                Some(self.answer_within.unwrap_or(ANSWER_WITHIN))
+            }
+        }
+    }
+
+    /// Whether this agent may write the variable `name`.
+    pub fn may_write(&self, name: &str) -> bool {
+        self.write_scopes.iter().any(|scope| scope.covers(name))
+    }
+
+    /// How well this agent does `capability`, if it does it at all.
+    pub fn proficiency(&self, capability: &CapabilityId) -> Option<Proficiency> {
+        self.capabilities.iter().find(|c| c.id == *capability).map(|c| c.proficiency)
+    }
+}
+
+/// Where an agent stands in the chain that hard questions climb.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Does the work.
+    #[default]
+    Worker,
+    /// Judges the work.
+    Reviewer,
+    /// Decides how the work is done.
+    Architect,
+    /// A person: the last stop.
+    Human,
+}
+
+/// One thing an agent can do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "CapabilityForm")]
+pub struct Capability {
+    /// Which one.
+    pub id: CapabilityId,
+    /// How well.
+    pub proficiency: Proficiency,
+}
+
+/// A capability as people write it: a bare name means full proficiency.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a capability name, or {id, proficiency}")]
+enum CapabilityForm {
+    Name(CapabilityId),
+    Full {
+        #[serde(alias = "capability_id")]
+        id: CapabilityId,
+        #[serde(default)]
+        proficiency: Proficiency,
+    },
+}
+
+impl From<CapabilityForm> for Capability {
+    fn from(form: CapabilityForm) -> Self {
+        match form {
+            CapabilityForm::Name(id) => Self { id, proficiency: Proficiency::default() },
+            CapabilityForm::Full { id, proficiency } => Self { id, proficiency },
+        }
+    }
+}
+
+/// How well an agent does something, 0.0 to 1.0, kept in thousandths so that it compares exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Proficiency(u16);
+
+impl Default for Proficiency {
+    fn default() -> Self {
+        Self(1_000)
+    }
+}
+
+/// A number that is not a proficiency.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{found} is not a proficiency; expected 0.0 to 1.0")]
+pub struct ProficiencyError {
+    found: f64,
+}
+
+impl TryFrom<f64> for Proficiency {
+    type Error = ProficiencyError;
+
+    fn try_from(found: f64) -> Result<Self, ProficiencyError> {
+        if !(0.0..=1.0).contains(&found) {
+            return Err(ProficiencyError { found });
+        }
+        // In range by the check above, so the rounding cannot overflow.
+        Ok(Self((found * 1_000.0).round() as u16))
+    }
+}
+
+impl From<Proficiency> for f64 {
+    fn from(proficiency: Proficiency) -> Self {
+        Self::from(proficiency.0) / 1_000.0
+    }
+}
+
+impl fmt::Display for Proficiency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f64::from(*self).fmt(f)
+    }
+}
+
+/// How much an agent may decide by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Autonomy {
+    /// The budget as a number; absent means no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
+    /// The highest risk it may take.
+    #[serde(default)]
+    pub max_risk: Risk,
+}
+
+/// How much can go wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Risk {
+    /// Little.
+    Low,
+    /// Some; what is assumed when nobody says.
+    #[default]
+    Medium,
+    /// Much.
+    High,
+}
+
+/// How work gets to an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Reach {
+    /// It asks for its inbox.
+    #[default]
+    Pull,
+    /// A process, started with these words.
+    Command {
+        /// The program and its arguments.
+        argv: Vec<String>,
+    },
+    /// A web service.
+    Http {
+        /// Where it listens.
+        url: String,
+    },
+    /// A remote agent that speaks A2A.
+    A2a {
+        /// Where its card is.
+        url: String,
+    },
+    /// A session in a terminal.
+    Tmux,
+}
+
+/// Which variables may be written: one name, or all that begin like it when it ends in `*`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct WriteScope(Box<str>);
+
+impl WriteScope {
+    fn covers(&self, name: &str) -> bool {
+        match self.0.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => &*self.0 == name,
+        }
+    }
+}
+
+/// A text that is not a write scope.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a write scope; expected a variable name, `*`, or a beginning and `*`")]
+pub struct ScopeError {
+    text: String,
+}
+
+impl FromStr for WriteScope {
+    type Err = ScopeError;
+
+    fn from_str(text: &str) -> Result<Self, ScopeError> {
+        let stem = text.strip_suffix('*').unwrap_or(text);
+        let fits = stem.is_empty() && text == "*"
+            || stem.parse::<crate::variables::VariableName>().is_ok();
+        if !fits {
+            return Err(ScopeError { text: text.chars().take(80).collect() });
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl TryFrom<String> for WriteScope {
+    type Error = ScopeError;
+
+    fn try_from(text: String) -> Result<Self, ScopeError> {
+        text.parse()
+    }
+}
+
+impl From<WriteScope> for String {
+    fn from(scope: WriteScope) -> Self {
+        scope.0.into()
+    }
+}
+
+impl fmt::Display for WriteScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An agent as the ledger knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    /// What it says of itself.
+    pub profile: Profile,
+    /// Since when.
+    pub registered_at: Timestamp,
+    /// The work it holds now; its load is their number.
+    pub holds: BTreeSet<(WorkflowId, Fence)>,
+    /// Its credentials.
+    pub tokens: Vec<Token>,
+}
+
+impl Agent {
+    /// An agent that holds nothing yet.
+    pub fn new(profile: Profile, registered_at: Timestamp) -> Self {
+        Self { profile, registered_at, holds: BTreeSet::new(), tokens: Vec::new() }
+    }
+}
+
+/// A credential of an agent. The secret itself is never stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token {
+    /// Which one.
+    pub id: TokenId,
+    /// SHA-256 of the secret, as hexadecimal digits.
+    pub digest: String,
+    /// Since when.
+    pub issued_at: Timestamp,
+    /// Until when, if it ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A capability that a handoff asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RequirementForm")]
+pub struct Requirement {
+    /// Which one.
+    pub capability_id: CapabilityId,
+    /// How well at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_proficiency: Option<Proficiency>,
+}
+
+/// A requirement as people write it: a bare name, or with a proficiency.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a capability name, or {capability_id, min_proficiency 0.0 to 1.0}")]
+enum RequirementForm {
+    Name(CapabilityId),
+    Full {
+        capability_id: CapabilityId,
+        #[serde(default)]
+        min_proficiency: Option<Proficiency>,
+    },
+}
+
+impl From<RequirementForm> for Requirement {
+    fn from(form: RequirementForm) -> Self {
+        match form {
+            RequirementForm::Name(id) => Self { capability_id: id, min_proficiency: None },
+            RequirementForm::Full { capability_id, min_proficiency } => {
+                Self { capability_id, min_proficiency }
+            }
+        }
+    }
+}
+
+/// How an agent's capabilities compare with what a handoff asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It has all of them.
+    Whole,
+    /// It lacks these, and has others.
+    Partial(Vec<CapabilityId>),
+    /// It has none of them.
+    None,
+}
+
+impl Profile {
+    /// Compares what is asked for with what this agent can do. Too little proficiency is a lack.
+    pub fn fit(&self, required: &[Requirement]) -> Fit {
+        let lacks = |requirement: &&Requirement| {
+            let has = self.proficiency(&requirement.capability_id);
+            has.is_none() || has < requirement.min_proficiency
+        };
+        let gap: Vec<_> = required.iter().filter(lacks).map(|r| r.capability_id.clone()).collect();
+        match gap.len() {
+            0 => Fit::Whole,
+            n if n == required.len() => Fit::None,
+            _ => Fit::Partial(gap),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(json: serde_json::Value) -> Profile {
+        serde_json::from_value(json).expect("a profile")
+    }
+
+    #[test]
+    fn too_little_proficiency_counts_as_a_lack() {
+        let agent = profile(serde_json::json!({
+            "id": "builder", "capabilities": ["rust", {"id": "sql", "proficiency": 0.4}]
+        }));
+        let asks = |json| serde_json::from_value::<Vec<Requirement>>(json).expect("requirements");
+        assert_eq!(agent.fit(&asks(serde_json::json!(["rust", "sql"]))), Fit::Whole);
+        let sql = serde_json::json!([{"capability_id": "sql", "min_proficiency": 0.5}]);
+        assert_eq!(agent.fit(&asks(sql)), Fit::None);
+        let both = serde_json::json!(["rust", {"capability_id": "sql", "min_proficiency": 0.5}]);
+        let gap = vec!["sql".parse().expect("a name")];
+        assert_eq!(agent.fit(&asks(both)), Fit::Partial(gap));
+        assert_eq!(agent.fit(&[]), Fit::Whole);
+    }
+
+    #[test]
+    fn a_write_scope_is_a_name_or_a_beginning() {
+        let agent =
+            profile(serde_json::json!({"id": "a", "write_scopes": ["task_status", "db.*"]}));
+        assert!(agent.may_write("task_status") && agent.may_write("db.url"));
+        assert!(!agent.may_write("task_statuses") && !agent.may_write("other"));
+        assert!(
+            serde_json::from_value::<Profile>(
+                serde_json::json!({"id": "a", "write_scopes": ["a b"]})
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn only_agents_that_baton_reaches_have_thirty_seconds_by_default() {
+        let pull = profile(serde_json::json!({"id": "a"}));
+        assert_eq!(pull.answer_within(), None);
+        let http = profile(serde_json::json!({"id": "a", "reach": {"http": {"url": "http://x"}}}));
+        assert_eq!(http.answer_within(), Some(ANSWER_WITHIN));
+        let person =
+            profile(serde_json::json!({"id": "a", "role": "human", "answer_within": "5s"}));
+        assert_eq!(person.answer_within(), None);
+    }
+}

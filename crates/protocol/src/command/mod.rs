@@ -1,0 +1,419 @@
+//! Commands: everything that can be asked of Baton. There is no other way to change anything.
+
+mod pass;
+mod returning;
+
+pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, ReturnProtocol};
+pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Profile;
+use crate::artifact::{ArtifactStatus, Produced};
+use crate::effect::EffectId;
+use crate::handoff::{Constraints, Priority};
+use crate::id::{AgentId, ArtifactId, CommandId, Fence, HandoffId, TokenId, WorkflowId};
+use crate::lock::{FilePath, LockMode};
+use crate::text::{Body, Text};
+use crate::time::{Allowance, Timestamp};
+use crate::variables::Changes;
+
+/// A command, and who asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Submission {
+    /// The same id is always answered the same.
+    pub id: CommandId,
+    /// Who asks, from the credential.
+    pub actor: Actor,
+    /// What is asked.
+    pub command: Command,
+}
+
+/// Who asks. It comes from the credential, never from the payload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    /// The person who runs the workspace.
+    Operator,
+    /// An agent.
+    Agent(AgentId),
+    /// The person who runs the workspace, on behalf of an agent.
+    OperatorAs(AgentId),
+    /// Baton itself, about what time or an effect brought.
+    Coordinator,
+}
+
+impl Actor {
+    /// The agent whose work this touches.
+    pub fn agent(&self) -> AgentId {
+        match self {
+            Self::Operator | Self::Coordinator => AgentId::operator(),
+            Self::Agent(agent) | Self::OperatorAs(agent) => agent.clone(),
+        }
+    }
+}
+
+/// Everything that can be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Begin a workflow.
+    Start(Start),
+    /// Pass work on.
+    Pass(Box<Pass>),
+    /// Take a handoff.
+    Accept(Accept),
+    /// Turn a handoff away.
+    Reject(Reject),
+    /// Ask for time before answering.
+    Defer(Defer),
+    /// Say how it goes.
+    Progress(Progress),
+    /// Bring a result back.
+    Return(Box<GiveBack>),
+    /// End the workflow.
+    Complete(Complete),
+    /// Take a handoff back.
+    Cancel(Cancel),
+    /// Call a workflow off.
+    CancelWorkflow(CancelWorkflow),
+    /// Write variables.
+    SetVariables(SetVariables),
+    /// Make an artifact known.
+    AddArtifact(AddArtifact),
+    /// Say whether an artifact can be relied on.
+    MarkArtifact(MarkArtifact),
+    /// Lock files.
+    Lock(LockFiles),
+    /// Give locks back.
+    Unlock(UnlockFiles),
+    /// Make an agent known, or change what is known of it.
+    Register(Box<Profile>),
+    /// Give an agent a credential. Only its digest is part of the command.
+    IssueToken(IssueToken),
+    /// Take a credential away.
+    RevokeToken(RevokeToken),
+    /// Look at a handoff whose time has come. Only Baton itself asks this.
+    Wake(Wake),
+    /// An effect was carried out. Only Baton itself asks this.
+    Settle(Settle),
+}
+
+/// Which state a command is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A workflow that does not exist yet.
+    NewWorkflow(WorkflowId),
+    /// A workflow.
+    Workflow(WorkflowId),
+    /// A handoff, and so its workflow.
+    Handoff(HandoffId),
+    /// An agent.
+    Agent(AgentId),
+    /// The workspace.
+    Workspace,
+}
+
+impl Submission {
+    /// Which state this is about.
+    pub fn target(&self) -> Target {
+        match &self.command {
+            Command::Start(_) => Target::NewWorkflow(self.id.workflow()),
+            Command::Pass(pass) => match pass.workflow {
+                Some(workflow) => Target::Workflow(workflow),
+                None => Target::NewWorkflow(self.id.workflow()),
+            },
+            Command::Accept(Accept { handoff, .. })
+            | Command::Reject(Reject { handoff, .. })
+            | Command::Defer(Defer { handoff, .. })
+            | Command::Cancel(Cancel { handoff, .. })
+            | Command::Wake(Wake { handoff }) => Target::Handoff(*handoff),
+            Command::Return(give) => Target::Handoff(give.handoff),
+            Command::Progress(Progress { workflow, .. })
+            | Command::Complete(Complete { workflow, .. })
+            | Command::CancelWorkflow(CancelWorkflow { workflow, .. })
+            | Command::SetVariables(SetVariables { workflow, .. })
+            | Command::AddArtifact(AddArtifact { workflow, .. })
+            | Command::MarkArtifact(MarkArtifact { workflow, .. })
+            | Command::Lock(LockFiles { workflow, .. })
+            | Command::Unlock(UnlockFiles { workflow, .. }) => Target::Workflow(*workflow),
+            Command::Register(profile) => Target::Agent(profile.id.clone()),
+            Command::IssueToken(IssueToken { agent, .. })
+            | Command::RevokeToken(RevokeToken { agent, .. }) => Target::Agent(agent.clone()),
+            Command::Settle(_) => Target::Workspace,
+        }
+    }
+}
+
+/// Begins a workflow. Whoever asks holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// What it is about.
+    pub title: Text,
+    /// How urgent it is.
+    #[serde(default)]
+    pub priority: Priority,
+    /// What is known at the beginning.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub variables: Changes,
+    /// What it may cost.
+    #[serde(default)]
+    pub constraints: Constraints,
+}
+
+/// Takes a handoff.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Accept {
+    /// Which one.
+    #[serde(alias = "handoff_id")]
+    pub handoff: HandoffId,
+    /// When it will be done, as far as can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_completion: Option<Timestamp>,
+}
+
+/// Turns a handoff away.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reject {
+    /// Which one.
+    #[serde(alias = "handoff_id")]
+    pub handoff: HandoffId,
+    /// Why.
+    pub reason: Text,
+}
+
+/// Asks for time before answering.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Defer {
+    /// Which one.
+    #[serde(alias = "handoff_id")]
+    pub handoff: HandoffId,
+    /// Why.
+    pub reason: Text,
+    /// For how long; it comes back by itself.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub span: Option<Allowance>,
+}
+
+/// Says how it goes, which also renews the holder's locks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Progress {
+    /// Which work.
+    pub workflow: WorkflowId,
+    /// The speaker's hold.
+    pub fence: Fence,
+    /// In words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Text>,
+    /// In hundredths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<Percent>,
+}
+
+/// A share in hundredths, 0 to 100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Percent(pub(crate) u8);
+
+/// A number that is not a percentage.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{found} is not a percentage; expected 0 to 100")]
+pub struct PercentError {
+    found: u64,
+}
+
+impl TryFrom<u64> for Percent {
+    type Error = PercentError;
+
+    fn try_from(found: u64) -> Result<Self, PercentError> {
+        match u8::try_from(found) {
+            Ok(share) if share <= 100 => Ok(Self(share)),
+            Ok(_) | Err(_) => Err(PercentError { found }),
+        }
+    }
+}
+
+impl From<Percent> for u64 {
+    fn from(percent: Percent) -> Self {
+        Self::from(percent.0)
+    }
+}
+
+/// Ends the workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Complete {
+    /// Which one.
+    pub workflow: WorkflowId,
+    /// The owner's hold. Only the operator may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+    /// What came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_body")]
+    pub result: Option<Body>,
+    /// In words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Text>,
+}
+
+/// Takes a handoff back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    /// Which one.
+    #[serde(alias = "handoff_id")]
+    pub handoff: HandoffId,
+    /// Why.
+    pub reason: Text,
+}
+
+/// Calls a workflow off.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CancelWorkflow {
+    /// Which one.
+    pub workflow: WorkflowId,
+    /// Why.
+    pub reason: Text,
+}
+
+/// Writes variables.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetVariables {
+    /// Of which work.
+    pub workflow: WorkflowId,
+    /// The writer's hold. Only the operator may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+    /// What to write.
+    pub changes: Changes,
+    /// The version that the writer has seen, if it says so: the write is refused on any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_version: Option<u64>,
+}
+
+/// Makes an artifact known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddArtifact {
+    /// Of which work.
+    pub workflow: WorkflowId,
+    /// The maker's hold. Only the operator may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+    /// What it is.
+    pub artifact: Produced,
+}
+
+/// Says whether an artifact can be relied on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarkArtifact {
+    /// Of which work.
+    pub workflow: WorkflowId,
+    /// The speaker's hold. Only the operator may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+    /// Which one.
+    pub artifact: ArtifactId,
+    /// Whether it can.
+    pub status: ArtifactStatus,
+}
+
+/// Locks files, all or none of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockFiles {
+    /// Under which work.
+    pub workflow: WorkflowId,
+    /// The asker's hold. Only the operator may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+    /// Which files.
+    pub paths: Vec<FilePath>,
+    /// Whether others may share them.
+    #[serde(default)]
+    pub mode: LockMode,
+    /// For how long, unless renewed.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Allowance>,
+}
+
+/// Gives locks back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnlockFiles {
+    /// Under which work.
+    pub workflow: WorkflowId,
+    /// The holder's number. Only the operator may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+    /// Which files; none means all that this holding locked.
+    #[serde(default)]
+    pub paths: Vec<FilePath>,
+}
+
+/// Gives an agent a credential.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IssueToken {
+    /// Whose.
+    pub agent: AgentId,
+    /// SHA-256 of the secret, as 64 hexadecimal digits.
+    pub digest: String,
+    /// For how long; absent means until revoked.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub span: Option<Allowance>,
+}
+
+/// Takes a credential away.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RevokeToken {
+    /// Whose.
+    pub agent: AgentId,
+    /// Which one.
+    pub token: TokenId,
+}
+
+/// Looks at a handoff whose time has come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wake {
+    /// Which one.
+    pub handoff: HandoffId,
+}
+
+/// Says that an effect was carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settle {
+    /// Which one.
+    pub effect: EffectId,
+    /// How it went.
+    pub note: Text,
+}
+
+/// A body that may be absent.
+mod optional_body {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::text::{Body, BodyJson, body_on_the_wire};
+
+    pub(super) fn serialize<S: Serializer>(body: &Option<Body>, to: S) -> Result<S::Ok, S::Error> {
+        match body {
+            Some(body) => body_on_the_wire::serialize(body, to),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Body>, D::Error> {
+        Ok(Option::<BodyJson>::deserialize(from)?.map(Body::Inline))
+    }
+}

@@ -1,0 +1,152 @@
+//! Passing work on, in the shape that the handoff specification gives it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Requirement, Risk};
+use crate::artifact::Produced;
+use crate::handoff::{Constraints, OnTimeout, Priority, Trigger};
+use crate::id::{AgentId, Fence, WorkflowId};
+use crate::text::{Body, Text};
+use crate::time::Allowance;
+use crate::variables::{Changes, VariableName};
+
+/// Passes work on. Without a workflow it begins one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pass {
+    /// Which work; absent begins new work under the reason's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowId>,
+    /// The sender's hold. Only the operator may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+    /// To whom.
+    pub to_agent: AgentId,
+    /// How.
+    #[serde(rename = "type", default)]
+    pub kind: PassKind,
+    /// Why.
+    pub reason: Text,
+    /// What set it off.
+    #[serde(default)]
+    pub trigger: Option<Trigger>,
+    /// How urgent it is; absent means as the workflow.
+    #[serde(default)]
+    pub priority: Option<Priority>,
+    /// What travels with it.
+    #[serde(default)]
+    pub context: PassContext,
+    /// What the receiver must be.
+    #[serde(default)]
+    pub validation: PassValidation,
+    /// How it comes back.
+    #[serde(default)]
+    pub return_protocol: ReturnProtocol,
+    /// What the audit should know.
+    #[serde(default)]
+    pub audit: PassAudit,
+}
+
+/// How work is passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PassKind {
+    /// For good.
+    #[default]
+    Sequential,
+    /// To have it back.
+    Delegation,
+}
+
+/// What travels with a handoff.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PassContext {
+    /// The subtask in the sender's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<Text>,
+    /// Messages, as a list.
+    #[serde(skip_serializing_if = "Option::is_none", with = "history_on_the_wire")]
+    pub conversation_history: Option<Body>,
+    /// Variables to write with the pass.
+    #[serde(skip_serializing_if = "Changes::is_empty")]
+    pub context_variables: Changes,
+    /// Variables that a delegate sees beside those written here; a sequential pass moves all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub share: Vec<VariableName>,
+    /// Artifacts to make known with the pass.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Produced>,
+    /// What it may cost.
+    pub constraints: Constraints,
+}
+
+/// What the receiver must be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PassValidation {
+    /// What it must be able to do.
+    pub required_capabilities: Vec<Requirement>,
+    /// How much autonomy the task needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autonomy_budget: Option<u64>,
+}
+
+/// How work comes back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReturnProtocol {
+    /// Whether it does; absent means as the type says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<bool>,
+    /// Until when, counted from acceptance. A delegation must have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Allowance>,
+    /// What happens then.
+    pub on_timeout: OnTimeout,
+    /// Whether the sender does nothing else meanwhile.
+    pub blocking: bool,
+}
+
+/// What the audit should know of a pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PassAudit {
+    /// Why the sender decided so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision_rationale: Option<Text>,
+    /// How much can go wrong.
+    pub risk_level: Risk,
+}
+
+/// A history on its way in: a list of messages, not too many.
+mod history_on_the_wire {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use crate::limits::HISTORY_MESSAGES_MAX;
+    use crate::text::{Body, BodyJson, body_on_the_wire};
+
+    pub(super) fn serialize<S: Serializer>(body: &Option<Body>, to: S) -> Result<S::Ok, S::Error> {
+        match body {
+            Some(body) => body_on_the_wire::serialize(body, to),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Body>, D::Error> {
+        let Some(json) = Option::<BodyJson>::deserialize(from)? else {
+            return Ok(None);
+        };
+        let Some(messages) = json.as_value().as_array() else {
+            return Err(D::Error::custom("not a list; expected a list of messages"));
+        };
+        if messages.len() > HISTORY_MESSAGES_MAX {
+            let found = messages.len();
+            let words = format!("{found} messages; expected at most {HISTORY_MESSAGES_MAX}");
+            return Err(D::Error::custom(words));
+        }
+        Ok(Some(Body::Inline(json)))
+    }
+}

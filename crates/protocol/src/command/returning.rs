@@ -1,0 +1,64 @@
+//! Bringing a result back, in the shape that the handoff specification gives it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::Produced;
+use crate::handoff::{ContentType, ReturnStatus};
+use crate::id::{Fence, HandoffId};
+use crate::text::{Body, Text, body_on_the_wire};
+use crate::variables::Changes;
+
+/// Brings a result back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GiveBack {
+    /// Which handoff.
+    #[serde(alias = "handoff_id")]
+    pub handoff: HandoffId,
+    /// The holder's number.
+    pub fence: Fence,
+    /// Whether it is what was asked for.
+    pub status: ReturnStatus,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<ResultContent>,
+    /// What it changed.
+    #[serde(default)]
+    pub context_updates: ContextUpdates,
+    /// What the audit should know.
+    #[serde(default)]
+    pub audit: ReturnAudit,
+}
+
+/// A result on its way in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResultContent {
+    /// How to read it.
+    pub content_type: ContentType,
+    /// What it says.
+    #[serde(with = "body_on_the_wire")]
+    pub body: Body,
+}
+
+/// What a return changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContextUpdates {
+    /// Variables.
+    pub variables_changed: Changes,
+    /// Artifacts.
+    pub artifacts_produced: Vec<Produced>,
+}
+
+/// What the audit should know of a return.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReturnAudit {
+    /// Tokens that it cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_consumed: Option<u64>,
+    /// Anything else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Text>,
+}

@@ -1,0 +1,96 @@
+//! Taking a handoff back, or calling a whole workflow off.
+
+use crate::command::{Actor, Cancel, CancelWorkflow, Submission};
+use crate::decide::news;
+use crate::effect::{Effect, News};
+use crate::event::{Decision, Event, StreamId};
+use crate::handoff::{Detail, Handoff};
+use crate::id::{AgentId, Fence, WorkflowId};
+use crate::refusal::Refusal;
+use crate::text::Text;
+use crate::workflow::{Ending, Workflow};
+use crate::world::World;
+
+/// Decides whether the asker may take the handoff back, with all that was passed on under it.
+pub(super) fn handoff(
+    world: &World,
+    ask: &Submission,
+    cancel: &Cancel,
+) -> Result<Decision, Refusal> {
+    let (id, workflow, handoff) = world.handoff(cancel.handoff)?;
+    let by = allowed(ask, &handoff.terms.from_agent)?;
+    if handoff.state.is_over() {
+        let ending = handoff.state.word();
+        return Err(Refusal::HandoffOver { handoff: cancel.handoff, ending });
+    }
+    let mut ended = Ended { world, id, workflow, by, reason: cancel.reason.clone() };
+    let (events, effects) = ended.with_all_under(handoff);
+    Ok(Decision { stream: StreamId::Workflow(id), events, effects })
+}
+
+/// Decides whether the asker may call the workflow off.
+pub(super) fn workflow(
+    world: &World,
+    ask: &Submission,
+    cancel: &CancelWorkflow,
+) -> Result<Decision, Refusal> {
+    let id = cancel.workflow;
+    let workflow = world.workflow(id)?;
+    let owner = workflow.owning().map_or_else(AgentId::operator, |hold| hold.agent.clone());
+    let by = allowed(ask, &owner)?;
+    let mut ended = Ended { world, id, workflow, by: by.clone(), reason: cancel.reason.clone() };
+    let (mut events, effects) = ended.all_under(workflow.owner);
+    let released = workflow.owning().map(|hold| hold.locks.iter().cloned().collect());
+    let ending = Ending::Cancelled { reason: cancel.reason.clone() };
+    events.push(Event::Closed { by, ending, released: released.unwrap_or_default() });
+    Ok(Decision { stream: StreamId::Workflow(id), events, effects })
+}
+
+/// Only the one who passed it, or a person, takes work back.
+fn allowed(ask: &Submission, owner: &AgentId) -> Result<AgentId, Refusal> {
+    let agent = ask.actor.agent();
+    match &ask.actor {
+        Actor::Operator | Actor::Coordinator => Ok(agent),
+        Actor::Agent(_) | Actor::OperatorAs(_) if agent == *owner => Ok(agent),
+        Actor::Agent(_) | Actor::OperatorAs(_) => {
+            Err(Refusal::NotYours { agent, owner: owner.clone() })
+        }
+    }
+}
+
+/// Handoffs that end because what they hang from ended.
+pub(super) struct Ended<'a> {
+    pub(super) world: &'a World,
+    pub(super) id: WorkflowId,
+    pub(super) workflow: &'a Workflow,
+    pub(super) by: AgentId,
+    pub(super) reason: Text,
+}
+
+impl Ended<'_> {
+    /// Ends everything open that was passed under the hold `fence`, the deepest first.
+    pub(super) fn all_under(&mut self, fence: Fence) -> (Vec<Event>, Vec<Effect>) {
+        let (mut events, mut effects) = (Vec::new(), Vec::new());
+        for handoff in self.workflow.open_under(fence) {
+            let (more_events, more_effects) = self.with_all_under(handoff);
+            events.extend(more_events);
+            effects.extend(more_effects);
+        }
+        (events, effects)
+    }
+
+    fn with_all_under(&mut self, handoff: &Handoff) -> (Vec<Event>, Vec<Effect>) {
+        let held = handoff.state.fence();
+        let (mut events, mut effects) = match held {
+            Some(fence) => self.all_under(fence),
+            None => (Vec::new(), Vec::new()),
+        };
+        let hold = held.and_then(|fence| self.workflow.holds.get(&fence));
+        let released = hold.map(|hold| hold.locks.iter().cloned().collect()).unwrap_or_default();
+        let detail = Detail::Cancelled { by: self.by.clone(), reason: self.reason.clone() };
+        let id = handoff.terms.id;
+        events.push(Event::Failed { handoff: id, detail, released });
+        effects.extend(news::tell(self.world, &handoff.to, self.id, id, News::Cancelled));
+        (events, effects)
+    }
+}

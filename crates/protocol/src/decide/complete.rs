@@ -1,0 +1,36 @@
+//! Ending a workflow: its last holder says that it is done.
+
+use crate::command::{Complete, Submission};
+use crate::decide::holder;
+use crate::event::{Decision, Event, StreamId};
+use crate::handoff::Kind;
+use crate::refusal::Refusal;
+use crate::workflow::Ending;
+use crate::world::World;
+
+/// Decides whether the asker may end the workflow.
+pub(super) fn decide(
+    world: &World,
+    ask: &Submission,
+    complete: &Complete,
+) -> Result<Decision, Refusal> {
+    let workflow = world.workflow(complete.workflow)?;
+    let (fence, hold) = holder::hold(complete.workflow, workflow, ask, complete.fence)?;
+    if let (true, Some(owning)) = (fence != workflow.owner, workflow.owning()) {
+        let owner = owning.agent.clone();
+        return Err(Refusal::NotOwner { agent: hold.agent.clone(), owner });
+    }
+    let passed = workflow.open().find(|handoff| handoff.terms.kind == Kind::Sequential);
+    if let Some(handoff) = passed {
+        return Err(Refusal::PassPending { handoff: handoff.terms.id, to: handoff.to.clone() });
+    }
+    let open: Vec<_> = workflow.open().map(|handoff| handoff.terms.id).collect();
+    if !open.is_empty() {
+        return Err(Refusal::SegmentOpen { open });
+    }
+    let ending = Ending::Completed { result: complete.result.clone(), note: complete.note.clone() };
+    let released = hold.locks.iter().cloned().collect();
+    let events = vec![Event::Closed { by: hold.agent.clone(), ending, released }];
+    let stream = StreamId::Workflow(complete.workflow);
+    Ok(Decision { stream, events, effects: Vec::new() })
+}

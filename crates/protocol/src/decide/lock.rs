@@ -1,0 +1,76 @@
+//! Locking files and giving them back.
+
+use crate::command::{LockFiles, Submission, UnlockFiles};
+use crate::decide::holder;
+use crate::event::{Decision, Event, StreamId};
+use crate::id::Fence;
+use crate::limits::{LOCK_LEASE, LOCK_PATHS_MAX, LOCKS_MAX};
+use crate::lock::{FilePath, Lock, LockMode};
+use crate::refusal::Refusal;
+use crate::time::Timestamp;
+use crate::world::World;
+
+/// Decides whether the asker may have all these files. Asking again renews the lease.
+pub(super) fn lock(
+    world: &World,
+    ask: &Submission,
+    lock: &LockFiles,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let workflow = world.workflow(lock.workflow)?;
+    let (fence, hold) = holder::hold(lock.workflow, workflow, ask, lock.fence)?;
+    if lock.paths.len() > LOCK_PATHS_MAX {
+        return Err(Refusal::TooMany { what: "paths in one lock", most: LOCK_PATHS_MAX });
+    }
+    if world.locks.len() + lock.paths.len() > LOCKS_MAX {
+        return Err(Refusal::TooMany { what: "locked files", most: LOCKS_MAX });
+    }
+    for path in &lock.paths {
+        let mut others = world
+            .locks
+            .on(path)
+            .iter()
+            .filter(|held| held.until > now && !held.is_of(lock.workflow, fence));
+        if let Some(held) = others.find(|held| excludes(held, lock.mode)) {
+            let (holder, mode) = (held.by.clone(), held.mode);
+            return Err(Refusal::FileLocked { path: path.clone(), holder, mode });
+        }
+    }
+    let until = lock.lease.unwrap_or(LOCK_LEASE).after(now);
+    let (by, paths, mode) = (hold.agent.clone(), lock.paths.clone(), lock.mode);
+    let event = Event::Locked { fence, by, paths, mode, until };
+    let events = if lock.paths.is_empty() { Vec::new() } else { vec![event] };
+    Ok(Decision { stream: StreamId::Workflow(lock.workflow), events, effects: Vec::new() })
+}
+
+fn excludes(held: &Lock, wanted: LockMode) -> bool {
+    match (held.mode, wanted) {
+        (LockMode::Shared, LockMode::Shared) => false,
+        (LockMode::Exclusive, LockMode::Exclusive | LockMode::Shared)
+        | (LockMode::Shared, LockMode::Exclusive) => true,
+    }
+}
+
+/// Decides whether the asker may give these locks back.
+pub(super) fn unlock(
+    world: &World,
+    ask: &Submission,
+    unlock: &UnlockFiles,
+) -> Result<Decision, Refusal> {
+    let workflow = world.workflow(unlock.workflow)?;
+    let (fence, hold) = holder::hold(unlock.workflow, workflow, ask, unlock.fence)?;
+    let paths: Vec<FilePath> = match unlock.paths.is_empty() {
+        true => hold.locks.iter().cloned().collect(),
+        false => unlock.paths.clone(),
+    };
+    if let Some(path) = paths.iter().find(|path| !hold.locks.contains(path)) {
+        return Err(not_locked(path, fence));
+    }
+    let event = Event::Unlocked { fence, paths };
+    let events = if hold.locks.is_empty() { Vec::new() } else { vec![event] };
+    Ok(Decision { stream: StreamId::Workflow(unlock.workflow), events, effects: Vec::new() })
+}
+
+fn not_locked(path: &FilePath, fence: Fence) -> Refusal {
+    Refusal::NotLocked { path: path.clone(), fence }
+}

@@ -1,0 +1,53 @@
+//! Decisions: whether what is asked may happen, and what happens then.
+//!
+//! Pure: the world and the time are handed in, events and effects come out. One command, one file.
+
+mod accept;
+mod agent;
+mod artifact;
+mod cancel;
+mod complete;
+mod defer;
+mod holder;
+mod lock;
+mod news;
+mod pass;
+mod progress;
+mod reject;
+mod returning;
+mod settle;
+mod start;
+mod variables;
+mod wake;
+
+use crate::command::{Command, Submission};
+use crate::event::Decision;
+use crate::refusal::Refusal;
+use crate::time::Timestamp;
+use crate::world::World;
+
+/// Decides what `ask` leads to in this world at this moment.
+pub fn decide(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Refusal> {
+    match &ask.command {
+        Command::Start(start) => start::decide(world, ask, start, now),
+        Command::Pass(pass) => pass::decide(world, ask, pass, now),
+        Command::Accept(accept) => accept::decide(world, ask, accept, now),
+        Command::Reject(reject) => reject::decide(world, ask, reject),
+        Command::Defer(defer) => defer::decide(world, ask, defer, now),
+        Command::Progress(progress) => progress::decide(world, ask, progress, now),
+        Command::Return(give) => returning::decide(world, ask, give, now),
+        Command::Complete(complete) => complete::decide(world, ask, complete),
+        Command::Cancel(cancel) => cancel::handoff(world, ask, cancel),
+        Command::CancelWorkflow(cancel) => cancel::workflow(world, ask, cancel),
+        Command::SetVariables(set) => variables::decide(world, ask, set, now),
+        Command::AddArtifact(add) => artifact::add(world, ask, add, now),
+        Command::MarkArtifact(mark) => artifact::mark(world, ask, mark),
+        Command::Lock(lock) => lock::lock(world, ask, lock, now),
+        Command::Unlock(unlock) => lock::unlock(world, ask, unlock),
+        Command::Register(profile) => agent::register(world, ask, profile),
+        Command::IssueToken(issue) => agent::issue_token(world, ask, issue, now),
+        Command::RevokeToken(revoke) => agent::revoke_token(world, ask, revoke),
+        Command::Wake(wake) => wake::decide(world, ask, wake, now),
+        Command::Settle(settle) => settle::decide(world, ask, settle),
+    }
+}

@@ -1,0 +1,349 @@
+//! Events: what was decided, in the past tense. The ledger is a list of them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Profile, Token};
+use crate::artifact::{Artifact, ArtifactStatus};
+use crate::effect::{Effect, EffectId};
+use crate::handoff::{Constraints, Detail, Due, Priority, Return, Terms};
+use crate::id::{AgentId, ArtifactId, Fence, HandoffId, TokenId, WorkflowId};
+use crate::lock::{FilePath, LockMode};
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::variables::Changes;
+use crate::workflow::Ending;
+
+/// Where an event is recorded. Each stream is hash-chained by itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StreamId {
+    /// One workflow.
+    Workflow(WorkflowId),
+    /// One agent.
+    Agent(AgentId),
+    /// What belongs to neither.
+    Workspace,
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Workflow(id) => write!(f, "workflow/{id}"),
+            Self::Agent(id) => write!(f, "agent/{id}"),
+            Self::Workspace => f.write_str("workspace"),
+        }
+    }
+}
+
+/// A text that names no stream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a stream")]
+pub struct StreamError {
+    text: String,
+}
+
+impl std::str::FromStr for StreamId {
+    type Err = StreamError;
+
+    fn from_str(text: &str) -> Result<Self, StreamError> {
+        let stream = match text.split_once('/') {
+            Some(("workflow", id)) => id.parse().ok().map(Self::Workflow),
+            Some(("agent", id)) => id.parse().ok().map(Self::Agent),
+            Some(_) => None,
+            None => (text == "workspace").then_some(Self::Workspace),
+        };
+        stream.ok_or_else(|| StreamError { text: text.chars().take(100).collect() })
+    }
+}
+
+impl Serialize for StreamId {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for StreamId {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// What a command led to: events of one stream, and what must follow from them.
+///
+/// An event is recorded once, in its home stream, and changes every state it names: an
+/// acceptance changes the workflow, the agent's load and nothing has to be written twice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// Where the events belong.
+    pub stream: StreamId,
+    /// What happened; empty when nothing had to change.
+    pub events: Vec<Event>,
+    /// What must follow.
+    pub effects: Vec<Effect>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "type")]
+pub enum Event {
+    /// A workflow began.
+    Started {
+        /// What it is about.
+        title: Text,
+        /// Who began it, and holds it with fence 1.
+        by: AgentId,
+        /// How urgent it is.
+        priority: Priority,
+        /// What it may cost.
+        #[serde(default)]
+        constraints: Constraints,
+        /// What is known at the beginning.
+        #[serde(default, skip_serializing_if = "Changes::is_empty")]
+        variables: Changes,
+    },
+    /// A handoff began.
+    Initiated {
+        /// What it is about.
+        terms: Box<Terms>,
+        /// Variables written with it.
+        #[serde(default, skip_serializing_if = "Changes::is_empty")]
+        variables: Changes,
+        /// Artifacts made known with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<Artifact>,
+        /// When the receiver counts as unavailable, if ever.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_by: Option<Timestamp>,
+    },
+    /// An agent took it.
+    Accepted {
+        /// Which one.
+        handoff: HandoffId,
+        /// Who.
+        by: AgentId,
+        /// The number of this holding.
+        fence: Fence,
+        /// When the return is due.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        return_by: Option<Timestamp>,
+        /// When the holder says it will be done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        estimated_completion: Option<Timestamp>,
+    },
+    /// An attempt ended without an acceptance.
+    Rejected {
+        /// Which one.
+        handoff: HandoffId,
+        /// Who said no, or did not answer.
+        by: AgentId,
+        /// Why.
+        reason: Text,
+    },
+    /// The receiver asked for time.
+    Deferred {
+        /// Which one.
+        handoff: HandoffId,
+        /// Who.
+        by: AgentId,
+        /// Why.
+        reason: Text,
+        /// When it comes back.
+        until: Timestamp,
+    },
+    /// A deferred or queued handoff was sent (again).
+    Resent {
+        /// Which one.
+        handoff: HandoffId,
+        /// When the receiver counts as unavailable, if ever.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_by: Option<Timestamp>,
+    },
+    /// The holder was reminded of a late return.
+    Reminded {
+        /// Which one.
+        handoff: HandoffId,
+        /// What comes next.
+        due: Due,
+    },
+    /// The attempt ended because nothing came back; the holding is over.
+    TimedOut {
+        /// Which one.
+        handoff: HandoffId,
+        /// The holding that ended.
+        fence: Fence,
+        /// When it is sent again, if it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resend_at: Option<Timestamp>,
+    },
+    /// The handoff ended as it was meant to.
+    Completed {
+        /// Which one.
+        handoff: HandoffId,
+        /// What came back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Box<Return>>,
+        /// The variables among it as they are now, lists with what was there before.
+        #[serde(default, skip_serializing_if = "Changes::is_empty")]
+        variables: Changes,
+        /// The artifacts among it, with their ids.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<Artifact>,
+        /// Files whose locks ended with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        released: Vec<FilePath>,
+    },
+    /// The handoff ended some other way.
+    Failed {
+        /// Which one.
+        handoff: HandoffId,
+        /// Which way.
+        detail: Detail,
+        /// Files whose locks ended with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        released: Vec<FilePath>,
+    },
+    /// A holder said how it goes.
+    Progressed {
+        /// Under which hold.
+        fence: Fence,
+        /// In words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<Text>,
+        /// In hundredths.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        percent: Option<u8>,
+        /// Until when its locks now last.
+        locks_until: Timestamp,
+    },
+    /// Variables were written.
+    VariablesSet {
+        /// Under which hold.
+        fence: Fence,
+        /// Who wrote.
+        by: AgentId,
+        /// What.
+        changes: Changes,
+    },
+    /// An artifact became known.
+    ArtifactAdded {
+        /// What it is.
+        artifact: Artifact,
+    },
+    /// An artifact's status changed.
+    ArtifactMarked {
+        /// Which one.
+        artifact: ArtifactId,
+        /// Whether it can be relied on.
+        status: ArtifactStatus,
+    },
+    /// Files were locked, or their locks renewed.
+    Locked {
+        /// Under which hold.
+        fence: Fence,
+        /// Who.
+        by: AgentId,
+        /// Which files.
+        paths: Vec<FilePath>,
+        /// Whether others may share them.
+        mode: LockMode,
+        /// Until when.
+        until: Timestamp,
+    },
+    /// Locks were given back.
+    Unlocked {
+        /// Under which hold.
+        fence: Fence,
+        /// Which files.
+        paths: Vec<FilePath>,
+    },
+    /// The workflow ended.
+    Closed {
+        /// Who ended it.
+        by: AgentId,
+        /// How.
+        ending: Ending,
+        /// Files whose locks ended with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        released: Vec<FilePath>,
+    },
+    /// An agent became known, or what is known of it changed.
+    Registered {
+        /// What it says of itself.
+        profile: Box<Profile>,
+    },
+    /// An agent got a credential.
+    TokenIssued {
+        /// Its digest and terms.
+        token: Token,
+    },
+    /// A credential was taken away.
+    TokenRevoked {
+        /// Which one.
+        token: TokenId,
+    },
+    /// An effect was carried out.
+    Settled {
+        /// Which one.
+        effect: EffectId,
+        /// How it went.
+        note: Text,
+    },
+}
+
+impl Event {
+    /// The word for it, which audit queries filter on.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Started { .. } => "started",
+            Self::Initiated { .. } => "initiated",
+            Self::Accepted { .. } => "accepted",
+            Self::Rejected { .. } => "rejected",
+            Self::Deferred { .. } => "deferred",
+            Self::Resent { .. } => "resent",
+            Self::Reminded { .. } => "reminded",
+            Self::TimedOut { .. } => "timeout",
+            Self::Completed { .. } => "completed",
+            Self::Failed { .. } => "failed",
+            Self::Progressed { .. } => "progressed",
+            Self::VariablesSet { .. } => "variables_set",
+            Self::ArtifactAdded { .. } => "artifact_added",
+            Self::ArtifactMarked { .. } => "artifact_marked",
+            Self::Locked { .. } => "locked",
+            Self::Unlocked { .. } => "unlocked",
+            Self::Closed { .. } => "closed",
+            Self::Registered { .. } => "registered",
+            Self::TokenIssued { .. } => "token_issued",
+            Self::TokenRevoked { .. } => "token_revoked",
+            Self::Settled { .. } => "settled",
+        }
+    }
+
+    /// The handoff it is about, if it is about one.
+    pub fn handoff(&self) -> Option<HandoffId> {
+        match self {
+            Self::Initiated { terms, .. } => Some(terms.id),
+            Self::Accepted { handoff, .. }
+            | Self::Rejected { handoff, .. }
+            | Self::Deferred { handoff, .. }
+            | Self::Resent { handoff, .. }
+            | Self::Reminded { handoff, .. }
+            | Self::TimedOut { handoff, .. }
+            | Self::Completed { handoff, .. }
+            | Self::Failed { handoff, .. } => Some(*handoff),
+            Self::Started { .. }
+            | Self::Progressed { .. }
+            | Self::VariablesSet { .. }
+            | Self::ArtifactAdded { .. }
+            | Self::ArtifactMarked { .. }
+            | Self::Locked { .. }
+            | Self::Unlocked { .. }
+            | Self::Closed { .. }
+            | Self::Registered { .. }
+            | Self::TokenIssued { .. }
+            | Self::TokenRevoked { .. }
+            | Self::Settled { .. } => None,
+        }
+    }
+}

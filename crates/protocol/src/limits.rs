@@ -1,0 +1,67 @@
+//! Every limit on what comes from outside, in one place.
+//!
+//! Over a limit means a clear refusal at the door and nothing recorded; there is no limit that
+//! cuts silently.
+
+use crate::time::Allowance;
+
+/// Bytes of an agent, capability or variable name.
+pub const NAME_BYTES_MAX: usize = 64;
+/// Bytes of a title, a reason, a rationale or a note.
+pub const TEXT_BYTES_MAX: usize = 4 * 1024;
+/// Bytes of one variable's value as JSON.
+pub const VALUE_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of a result or a history as JSON.
+pub const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// A body above this many bytes is kept beside the ledger as a blob and named by its hash.
+pub const BODY_INLINE_BYTES_MAX: usize = 4 * 1024;
+/// Bytes of one request as it arrives, before anything is parsed.
+pub const REQUEST_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Nesting of arrays and objects in JSON from outside.
+pub const JSON_DEPTH_MAX: usize = 64;
+/// Messages in a conversation history.
+pub const HISTORY_MESSAGES_MAX: usize = 2_000;
+/// Variables of one workflow.
+pub const VARIABLES_MAX: usize = 256;
+/// Artifacts of one workflow.
+pub const ARTIFACTS_MAX: usize = 512;
+/// Handoffs of one workflow that are not over.
+pub const OPEN_HANDOFFS_MAX: usize = 256;
+/// Handoffs of one workflow in all: a bound for memory. The guardrail for people is far lower.
+pub const HANDOFFS_MAX: usize = 4_096;
+/// Capabilities of an agent, or asked for by a handoff.
+pub const CAPABILITIES_MAX: usize = 64;
+/// Write scopes of an agent.
+pub const SCOPES_MAX: usize = 64;
+/// Agents of one workspace.
+pub const AGENTS_MAX: usize = 10_000;
+/// Tokens of one agent that are not revoked.
+pub const TOKENS_MAX: usize = 32;
+/// Bytes of a path that can be locked or is named by an artifact.
+pub const PATH_BYTES_MAX: usize = 1_024;
+/// Locks in one workspace.
+pub const LOCKS_MAX: usize = 10_000;
+/// Paths in one lock or unlock.
+pub const LOCK_PATHS_MAX: usize = 256;
+/// Words of the command that tells an agent of news.
+pub const NOTIFY_WORDS_MAX: usize = 32;
+/// Progress notes that a handoff keeps in memory; the ledger keeps all of them.
+pub const PROGRESS_KEPT_MAX: usize = 8;
+/// Times that an unanswered or unreturned handoff is sent to the same agent again.
+pub const RESENDS_MAX: u8 = 3;
+/// Tasks that one agent can be set to hold at once.
+pub const CONCURRENT_TASKS_MAX: u32 = 10_000;
+/// Rows of one answer to a query.
+pub const PAGE_ROWS_MAX: usize = 1_000;
+
+/// How long a lock lasts unless its holder renews it by progress or by asking again.
+pub const LOCK_LEASE: Allowance = Allowance::from_secs(600);
+/// How long after a reminder the `on_timeout` policy acts; never longer than the timeout itself.
+pub const REMINDER_GRACE: Allowance = Allowance::from_secs(10);
+/// How long an agent that Baton reaches by itself has to answer. Pull agents and people wait
+/// without limit unless their registration says otherwise.
+pub const ANSWER_WITHIN: Allowance = Allowance::from_secs(30);
+/// The pause before the first resend; it doubles with each (2, 4, 8 s).
+pub const RESEND_BACKOFF: Allowance = Allowance::from_secs(2);
+/// When a deferred handoff comes back, if the agent that defers does not say.
+pub const DEFER_FOR: Allowance = Allowance::from_secs(300);

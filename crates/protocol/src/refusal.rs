@@ -1,0 +1,471 @@
+//! Refusals: the rules say no. Nothing was recorded.
+//!
+//! Each has a code that clients match on, a sentence that names what stands in the way, and a
+//! hint with the next step.
+
+use std::fmt;
+
+use crate::id::{AgentId, ArtifactId, Fence, HandoffId, TokenId, WorkflowId};
+use crate::lock::{FilePath, LockMode};
+use crate::variables::VariableName;
+
+/// Why a command was turned away.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No such agent.
+    #[error("there is no agent {agent}")]
+    UnknownAgent {
+        /// The name that was given.
+        agent: AgentId,
+    },
+    /// No such workflow.
+    #[error("there is no workflow {workflow}")]
+    UnknownWorkflow {
+        /// The id that was given.
+        workflow: WorkflowId,
+    },
+    /// No such handoff.
+    #[error("there is no handoff {handoff}")]
+    UnknownHandoff {
+        /// The id that was given.
+        handoff: HandoffId,
+    },
+    /// No such artifact.
+    #[error("there is no artifact {artifact} in this workflow")]
+    UnknownArtifact {
+        /// The id that was given.
+        artifact: ArtifactId,
+    },
+    /// No such token.
+    #[error("{agent} has no token {token}")]
+    UnknownToken {
+        /// Whose.
+        agent: AgentId,
+        /// The id that was given.
+        token: TokenId,
+    },
+    /// The workflow is over.
+    #[error("workflow {workflow} is over: {ending}")]
+    WorkflowClosed {
+        /// Which one.
+        workflow: WorkflowId,
+        /// How it ended.
+        ending: String,
+    },
+    /// The handoff is over.
+    #[error("handoff {handoff} is over: {ending}")]
+    HandoffOver {
+        /// Which one.
+        handoff: HandoffId,
+        /// How it ended.
+        ending: &'static str,
+    },
+    /// A person must say yes first.
+    #[error("handoff {handoff} waits for a person to approve it")]
+    NotApproved {
+        /// Which one.
+        handoff: HandoffId,
+    },
+    /// It waits to be sent.
+    #[error("handoff {handoff} waits to be sent again")]
+    NotSent {
+        /// Which one.
+        handoff: HandoffId,
+    },
+    /// It is meant for somebody else.
+    #[error("handoff {handoff} is for {to}, not for {asker}")]
+    ForAnother {
+        /// Which one.
+        handoff: HandoffId,
+        /// Whom it is for.
+        to: AgentId,
+        /// Who asked.
+        asker: AgentId,
+    },
+    /// Somebody holds it.
+    #[error("handoff {handoff} is already accepted by {by}")]
+    AlreadyAccepted {
+        /// Which one.
+        handoff: HandoffId,
+        /// Who holds it.
+        by: AgentId,
+    },
+    /// Nobody holds it.
+    #[error("handoff {handoff} is not accepted: it is {state}")]
+    NotAccepted {
+        /// Which one.
+        handoff: HandoffId,
+        /// Where it stands.
+        state: &'static str,
+    },
+    /// A different result is there already.
+    #[error("handoff {handoff} has returned already, with another result")]
+    AlreadyReturned {
+        /// Which one.
+        handoff: HandoffId,
+    },
+    /// The holder is no longer the holder.
+    #[error("fence {given} is no longer in force{}", now_held(.current))]
+    StaleFence {
+        /// What was shown.
+        given: Fence,
+        /// Who holds the work now, and with which number.
+        current: Option<(AgentId, Fence)>,
+    },
+    /// Agents must show the number of their hold.
+    #[error("{agent} did not show the fence of its hold")]
+    FenceRequired {
+        /// Who asked.
+        agent: AgentId,
+    },
+    /// The asker holds nothing here.
+    #[error("{agent} holds no part of workflow {workflow}")]
+    NotHolder {
+        /// Who asked.
+        agent: AgentId,
+        /// Of what.
+        workflow: WorkflowId,
+    },
+    /// Only the owner of the whole may do this.
+    #[error("{agent} holds a subtask; only {owner} owns the work")]
+    NotOwner {
+        /// Who asked.
+        agent: AgentId,
+        /// Who owns it.
+        owner: AgentId,
+    },
+    /// The sender's own part is not done.
+    #[error("{} still open: {}", counted(.open.len(), "handoff is", "handoffs are"), listed(.open))]
+    SegmentOpen {
+        /// What is open.
+        open: Vec<HandoffId>,
+    },
+    /// The work is on its way to somebody.
+    #[error("the work waits for {to} to answer handoff {handoff}")]
+    PassPending {
+        /// Which handoff.
+        handoff: HandoffId,
+        /// Who must answer.
+        to: AgentId,
+    },
+    /// The sender said it waits.
+    #[error("{agent} waits for handoff {handoff} and said it does nothing else meanwhile")]
+    SenderBlocked {
+        /// Who waits.
+        agent: AgentId,
+        /// For what.
+        handoff: HandoffId,
+    },
+    /// A delegation without an end.
+    #[error("a delegation must say how long it may take (return_protocol.timeout)")]
+    TimeoutRequired,
+    /// The type and the return protocol contradict each other.
+    #[error("return_protocol.expected is {expected}, but a {kind} handoff {means}")]
+    ReturnMismatch {
+        /// What was given.
+        expected: bool,
+        /// The type.
+        kind: &'static str,
+        /// What the type means.
+        means: &'static str,
+    },
+    /// Passing to oneself.
+    #[error("{agent} cannot pass work to itself")]
+    SelfPass {
+        /// Who.
+        agent: AgentId,
+    },
+    /// A deadline that has passed already.
+    #[error("the deadline {deadline} has passed already")]
+    DeadlinePassed {
+        /// When it was.
+        deadline: crate::time::Timestamp,
+    },
+    /// The agent holds as much as it can.
+    #[error("{agent} is at capacity: it holds {load} of {most}")]
+    AtCapacity {
+        /// Who.
+        agent: AgentId,
+        /// How much it holds.
+        load: usize,
+        /// How much it can.
+        most: u32,
+    },
+    /// Somebody else wrote in between.
+    #[error("variable {name} was changed by {by}: it is at version {found}")]
+    StaleVariable {
+        /// Which one.
+        name: VariableName,
+        /// Its version.
+        found: u64,
+        /// Who wrote it.
+        by: AgentId,
+    },
+    /// The agent may not write this.
+    #[error("{agent} may not write variable {name}")]
+    OutOfScope {
+        /// Who.
+        agent: AgentId,
+        /// What.
+        name: VariableName,
+    },
+    /// Nobody may write this.
+    #[error("variable {name} is kept by Baton and cannot be written")]
+    ReadOnlyVariable {
+        /// What.
+        name: VariableName,
+    },
+    /// The value does not fit the variable.
+    #[error("variable {name} does not take this value; expected {expected}")]
+    BadVariable {
+        /// What.
+        name: VariableName,
+        /// What would fit.
+        expected: String,
+    },
+    /// Over a limit.
+    #[error("too many {what}: at most {most}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many may be.
+        most: usize,
+    },
+    /// Somebody has the file.
+    #[error("{path} is locked ({mode}) by {holder}")]
+    FileLocked {
+        /// Which file.
+        path: FilePath,
+        /// Who has it.
+        holder: AgentId,
+        /// How.
+        mode: LockMode,
+    },
+    /// The asker does not have the file.
+    #[error("{path} is not locked under fence {fence}")]
+    NotLocked {
+        /// Which file.
+        path: FilePath,
+        /// Whose lock was meant.
+        fence: Fence,
+    },
+    /// A person must ask for this.
+    #[error("only the operator may {what}, and {agent} is an agent")]
+    OperatorOnly {
+        /// To do what.
+        what: &'static str,
+        /// Who asked.
+        agent: AgentId,
+    },
+    /// Neither the sender nor the operator.
+    #[error("{agent} may not cancel this: only {owner} or the operator may")]
+    NotYours {
+        /// Who asked.
+        agent: AgentId,
+        /// Who may.
+        owner: AgentId,
+    },
+    /// Only Baton itself asks this.
+    #[error("only the coordinator itself may ask this")]
+    CoordinatorOnly,
+    /// A name that means something else.
+    #[error("the name {agent} is reserved for the person who runs the workspace")]
+    ReservedName {
+        /// Which name.
+        agent: AgentId,
+    },
+    /// A digest that is none.
+    #[error("the token digest is not 64 hexadecimal digits")]
+    BadDigest,
+}
+
+fn now_held(current: &Option<(AgentId, Fence)>) -> String {
+    match current {
+        Some((agent, fence)) => format!("; {agent} holds the work with fence {fence}"),
+        None => "; nobody holds the work now".to_owned(),
+    }
+}
+
+fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+fn listed<T: fmt::Display>(items: &[T]) -> String {
+    const SHOWN_MAX: usize = 5;
+    let mut text: Vec<String> = items.iter().take(SHOWN_MAX).map(ToString::to_string).collect();
+    if items.len() > SHOWN_MAX {
+        text.push(format!("and {} more", items.len() - SHOWN_MAX));
+    }
+    text.join(", ")
+}
+
+/// What kind of answer a refusal is, for exit codes and HTTP statuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// The thing is not there.
+    NotFound,
+    /// The asker may not.
+    Forbidden,
+    /// What was asked makes no sense whatever the state.
+    Invalid,
+    /// The state stands in the way.
+    Conflict,
+}
+
+impl Refusal {
+    /// Returns the name clients match on. It never changes once released; the sentence may.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownAgent { .. } => "unknown-agent",
+            Self::UnknownWorkflow { .. } => "unknown-workflow",
+            Self::UnknownHandoff { .. } => "unknown-handoff",
+            Self::UnknownArtifact { .. } => "unknown-artifact",
+            Self::UnknownToken { .. } => "unknown-token",
+            Self::WorkflowClosed { .. } => "workflow-closed",
+            Self::HandoffOver { .. } => "handoff-over",
+            Self::NotApproved { .. } => "not-approved",
+            Self::NotSent { .. } => "not-sent",
+            Self::ForAnother { .. } => "for-another",
+            Self::AlreadyAccepted { .. } => "already-accepted",
+            Self::NotAccepted { .. } => "not-accepted",
+            Self::AlreadyReturned { .. } => "already-returned",
+            Self::StaleFence { .. } => "stale-fence",
+            Self::FenceRequired { .. } => "fence-required",
+            Self::NotHolder { .. } => "not-holder",
+            Self::NotOwner { .. } => "not-owner",
+            Self::SegmentOpen { .. } => "segment-open",
+            Self::PassPending { .. } => "pass-pending",
+            Self::SenderBlocked { .. } => "sender-blocked",
+            Self::TimeoutRequired => "timeout-required",
+            Self::ReturnMismatch { .. } => "return-mismatch",
+            Self::SelfPass { .. } => "self-pass",
+            Self::DeadlinePassed { .. } => "deadline-passed",
+            Self::AtCapacity { .. } => "at-capacity",
+            Self::StaleVariable { .. } => "stale-variable",
+            Self::OutOfScope { .. } => "out-of-scope",
+            Self::ReadOnlyVariable { .. } => "read-only-variable",
+            Self::BadVariable { .. } => "bad-variable",
+            Self::TooMany { .. } => "too-many",
+            Self::FileLocked { .. } => "file-locked",
+            Self::NotLocked { .. } => "not-locked",
+            Self::OperatorOnly { .. } => "operator-only",
+            Self::NotYours { .. } => "not-yours",
+            Self::CoordinatorOnly => "coordinator-only",
+            Self::ReservedName { .. } => "reserved-name",
+            Self::BadDigest => "bad-digest",
+        }
+    }
+
+    /// Returns what kind of answer this is.
+    pub fn kind(&self) -> RefusalKind {
+        match self {
+            Self::UnknownAgent { .. }
+            | Self::UnknownWorkflow { .. }
+            | Self::UnknownHandoff { .. }
+            | Self::UnknownArtifact { .. }
+            | Self::UnknownToken { .. } => RefusalKind::NotFound,
+            Self::OperatorOnly { .. }
+            | Self::NotYours { .. }
+            | Self::CoordinatorOnly
+            | Self::ForAnother { .. }
+            | Self::OutOfScope { .. } => RefusalKind::Forbidden,
+            Self::TimeoutRequired
+            | Self::ReturnMismatch { .. }
+            | Self::SelfPass { .. }
+            | Self::DeadlinePassed { .. }
+            | Self::ReadOnlyVariable { .. }
+            | Self::BadVariable { .. }
+            | Self::TooMany { .. }
+            | Self::ReservedName { .. }
+            | Self::BadDigest
+            | Self::FenceRequired { .. } => RefusalKind::Invalid,
+            Self::WorkflowClosed { .. }
+            | Self::HandoffOver { .. }
+            | Self::NotApproved { .. }
+            | Self::NotSent { .. }
+            | Self::AlreadyAccepted { .. }
+            | Self::NotAccepted { .. }
+            | Self::AlreadyReturned { .. }
+            | Self::StaleFence { .. }
+            | Self::NotHolder { .. }
+            | Self::NotOwner { .. }
+            | Self::SegmentOpen { .. }
+            | Self::PassPending { .. }
+            | Self::SenderBlocked { .. }
+            | Self::AtCapacity { .. }
+            | Self::StaleVariable { .. }
+            | Self::FileLocked { .. }
+            | Self::NotLocked { .. } => RefusalKind::Conflict,
+        }
+    }
+
+    /// Returns the next step for whoever was refused.
+    pub fn hint(&self) -> String {
+        let show = |id: String| format!("`baton show {id}` tells what came of it");
+        let wait = |id: String| format!("`baton wait {id}` tells how it goes on");
+        match self {
+            Self::UnknownAgent { agent } => {
+                format!("`baton agent list` shows who there is; `baton agent add {agent}` adds it")
+            }
+            Self::UnknownWorkflow { .. } | Self::UnknownHandoff { .. } => {
+                "`baton list` shows what there is; any unique beginning of an id will do".into()
+            }
+            Self::UnknownArtifact { .. } => "`baton artifact list WORKFLOW` shows them".into(),
+            Self::UnknownToken { agent, .. } => format!("`baton token list --agent {agent}`"),
+            Self::WorkflowClosed { workflow, .. } => show(workflow.short()),
+            Self::HandoffOver { handoff, .. } => show(handoff.short()),
+            Self::AlreadyReturned { handoff } => show(handoff.short()),
+            Self::NotApproved { handoff } => {
+                format!("a person can run `baton approve {}`", handoff.short())
+            }
+            Self::NotSent { handoff } => wait(handoff.short()),
+            Self::AlreadyAccepted { handoff, .. } => wait(handoff.short()),
+            Self::ForAnother { .. } => "`baton inbox` shows what is for you".into(),
+            Self::NotAccepted { handoff, .. } => {
+                format!("`baton accept {}` first", handoff.short())
+            }
+            Self::StaleFence { .. } => {
+                "stop working on it: the work went on without you; `baton inbox` shows yours".into()
+            }
+            Self::FenceRequired { .. } => {
+                "give the number that `baton accept` printed: --fence N, or BATON_FENCE".into()
+            }
+            Self::NotHolder { .. } => "`baton inbox` shows what you hold".into(),
+            Self::NotOwner { .. } => "return the subtask, or delegate a part of it".into(),
+            Self::SegmentOpen { .. } => {
+                "wait for them (`baton wait ID`) or take them back (`baton cancel ID`)".into()
+            }
+            Self::PassPending { handoff, .. } => {
+                format!("`baton wait {0}`, or `baton cancel {0}` to take it back", handoff.short())
+            }
+            Self::SenderBlocked { handoff, .. } => wait(handoff.short()),
+            Self::TimeoutRequired => "add --timeout, such as --timeout 30m".into(),
+            Self::ReturnMismatch { .. } => {
+                "a delegation comes back; a sequential handoff passes the work for good".into()
+            }
+            Self::SelfPass { .. } => "name another agent; `baton agent list` shows them".into(),
+            Self::DeadlinePassed { .. } => "give a moment that lies ahead, in UTC".into(),
+            Self::AtCapacity { agent, .. } => {
+                format!("finish something first; `baton inbox --agent {agent}` shows what it holds")
+            }
+            Self::StaleVariable { found, .. } => {
+                format!("read it (`baton vars`), then write again with --if-version {found}")
+            }
+            Self::OutOfScope { agent, .. } => {
+                format!("`baton agent show {agent}` lists its write_scopes")
+            }
+            Self::ReadOnlyVariable { .. } => "choose another name".into(),
+            Self::BadVariable { .. } => "`baton vars --help` lists the names with a meaning".into(),
+            Self::TooMany { .. } => "docs/limits.md lists every limit".into(),
+            Self::FileLocked { holder, .. } => {
+                format!("ask {holder} to unlock it; `baton lock --list` shows until when it has it")
+            }
+            Self::NotLocked { .. } => "`baton lock --list` shows who has what".into(),
+            Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN".into(),
+            Self::NotYours { .. } => "ask whoever passed it, or the operator".into(),
+            Self::CoordinatorOnly => "leave it to the coordinator".into(),
+            Self::ReservedName { .. } => "choose another name for the agent".into(),
+            Self::BadDigest => "let `baton token create` make the token".into(),
+        }
+    }
+}

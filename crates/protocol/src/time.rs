@@ -1,0 +1,215 @@
+//! Moments and spans of time. Time is always an argument here; nothing in this crate reads a clock.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::fmt::friendly::SpanParser;
+use serde::{Deserialize, Serialize};
+
+/// A moment in UTC, to the microsecond.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(try_from = "String", into = "String")]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The moment `micros` microseconds after 1970.
+    ///
+    /// Clamped to the years that ISO 8601 can write with four digits, so formatting cannot fail.
+    pub fn from_micros(micros: i64) -> Self {
+        const YEAR_10000: i64 = 253_402_300_800_000_000;
+        Self(micros.clamp(0, YEAR_10000 - 1))
+    }
+
+    /// Microseconds since 1970.
+    pub fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// Whole milliseconds from `earlier` to this moment, 0 if it lies ahead.
+    pub fn millis_since(self, earlier: Self) -> u64 {
+        u64::try_from((self.0 - earlier.0) / 1_000).unwrap_or(0)
+    }
+}
+
+/// Why a text is not a moment or a span of time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TimeError {
+    /// Not a moment.
+    #[error("`{text}` is not a time; expected ISO 8601 in UTC such as 2026-03-01T12:00:00Z")]
+    Moment {
+        /// What was given.
+        text: String,
+    },
+    /// Not a span.
+    #[error("`{text}` is not a duration; expected a form like 30s, 5m, 2h or PT30S")]
+    Span {
+        /// What was given.
+        text: String,
+    },
+    /// Outside what a span may be.
+    #[error("`{text}` is outside what is allowed; expected more than 0 and at most 30 days")]
+    Range {
+        /// What was given.
+        text: String,
+    },
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+impl FromStr for Timestamp {
+    type Err = TimeError;
+
+    fn from_str(text: &str) -> Result<Self, TimeError> {
+        let moment: jiff::Timestamp =
+            text.parse().map_err(|_| TimeError::Moment { text: shown(text) })?;
+        let clamped = Self::from_micros(moment.as_microsecond());
+        if clamped.0 != moment.as_microsecond() {
+            return Err(TimeError::Moment { text: shown(text) });
+        }
+        Ok(clamped)
+    }
+}
+
+impl TryFrom<String> for Timestamp {
+    type Error = TimeError;
+
+    fn try_from(text: String) -> Result<Self, TimeError> {
+        text.parse()
+    }
+}
+
+impl From<Timestamp> for String {
+    fn from(moment: Timestamp) -> Self {
+        moment.to_string()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A fixed number of digits keeps lines aligned and sorts as text.
+        match jiff::Timestamp::from_microsecond(self.0) {
+            Ok(moment) => write!(f, "{moment:.6}"),
+            Err(_) => Err(fmt::Error),
+        }
+    }
+}
+
+/// A span of time that something may take: more than 0, at most 30 days.
+///
+/// The bound makes adding it to a moment safe everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Allowance(i64);
+
+impl Allowance {
+    const MICROS_MAX: i64 = 30 * 24 * 3600 * 1_000_000;
+
+    /// A span of whole seconds, at most 30 days.
+    pub const fn from_secs(seconds: i64) -> Self {
+        assert!(seconds > 0 && seconds * 1_000_000 <= Self::MICROS_MAX);
+        Self(seconds * 1_000_000)
+    }
+
+    /// The span in microseconds.
+    pub const fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// The moment this long after `start`.
+    pub fn after(self, start: Timestamp) -> Timestamp {
+        Timestamp::from_micros(start.0 + self.0)
+    }
+
+    /// Twice as long, as often as `times` says, at most 30 days.
+    #[must_use]
+    pub fn doubled(self, times: u8) -> Self {
+        let factor = 1_i64 << times.min(20);
+        Self(self.0.saturating_mul(factor).min(Self::MICROS_MAX))
+    }
+}
+
+impl FromStr for Allowance {
+    type Err = TimeError;
+
+    fn from_str(text: &str) -> Result<Self, TimeError> {
+        let span = jiff::Span::from_str(text)
+            .or_else(|_| SpanParser::new().parse_span(text))
+            .map_err(|_| TimeError::Span { text: shown(text) })?;
+        // A day is 24 hours here; months and years have no fixed length and are refused.
+        let length = span
+            .to_duration(jiff::SpanRelativeTo::days_are_24_hours())
+            .map_err(|_| TimeError::Span { text: shown(text) })?;
+        let micros = i64::try_from(length.as_micros()).unwrap_or(i64::MAX);
+        if !(1..=Self::MICROS_MAX).contains(&micros) {
+            return Err(TimeError::Range { text: shown(text) });
+        }
+        Ok(Self(micros))
+    }
+}
+
+impl TryFrom<String> for Allowance {
+    type Error = TimeError;
+
+    fn try_from(text: String) -> Result<Self, TimeError> {
+        text.parse()
+    }
+}
+
+impl From<Allowance> for String {
+    fn from(span: Allowance) -> Self {
+        span.to_string()
+    }
+}
+
+impl fmt::Display for Allowance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millis = self.0 / 1_000;
+        match (self.0 % 1_000, millis % 1_000, millis / 1_000) {
+            (0, 0, s) if s % 86_400 == 0 => write!(f, "{}d", s / 86_400),
+            (0, 0, s) if s % 3_600 == 0 => write!(f, "{}h", s / 3_600),
+            (0, 0, s) if s % 60 == 0 => write!(f, "{}m", s / 60),
+            (0, 0, s) => write!(f, "{s}s"),
+            (0, _, _) => write!(f, "{millis}ms"),
+            (_, _, _) => write!(f, "{}us", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_of_a_span_are_taken_and_months_are_not() {
+        let seconds = |text: &str| text.parse::<Allowance>().map(|a| a.0 / 1_000_000);
+        assert_eq!(seconds("30s"), Ok(30));
+        assert_eq!(seconds("PT30S"), Ok(30));
+        assert_eq!(seconds("5 minutes"), Ok(300));
+        assert_eq!(seconds("1d"), Ok(86_400));
+        assert_eq!(seconds("P1DT2H"), Ok(93_600));
+        for bad in ["", "soon", "30", "-5s", "0s", "31d", "1mo", "P1M"] {
+            assert!(seconds(bad).is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn a_span_prints_as_it_can_be_read_back() {
+        for text in ["30s", "5m", "2h", "1d", "1500ms", "90s", "7us"] {
+            let span: Allowance = text.parse().expect("a span");
+            assert_eq!(span.to_string(), text);
+            assert_eq!(span.to_string().parse(), Ok(span));
+        }
+    }
+
+    #[test]
+    fn a_moment_prints_with_fixed_width_and_reads_back() {
+        let moment: Timestamp = "2026-03-01T13:00:00+01:00".parse().expect("a moment");
+        assert_eq!(moment.to_string(), "2026-03-01T12:00:00.000000Z");
+        assert_eq!(moment.to_string().parse(), Ok(moment));
+        assert!("1969-01-01T00:00:00Z".parse::<Timestamp>().is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! A workflow: one piece of work, who holds it, and everything that travels with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::Artifact;
+use crate::handoff::{Constraints, Handoff, Priority};
+use crate::id::{AgentId, ArtifactId, Fence, HandoffId};
+use crate::lock::FilePath;
+use crate::text::{Body, Text};
+use crate::time::Timestamp;
+use crate::variables::Variables;
+
+/// A workflow that is not over. Closed ones leave memory and live on in the ledger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workflow {
+    /// What it is about.
+    pub title: Text,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// Who began it.
+    pub started_by: AgentId,
+    /// What it may cost in all.
+    pub constraints: Constraints,
+    /// The hold of the agent that owns the work.
+    pub owner: Fence,
+    /// The highest fence given so far.
+    pub fence: Fence,
+    /// Everything that is held now.
+    pub holds: BTreeMap<Fence, Hold>,
+    /// What it knows.
+    pub variables: Variables,
+    /// What it has produced.
+    pub artifacts: BTreeMap<ArtifactId, Artifact>,
+    /// All its handoffs, also those that are over.
+    pub handoffs: BTreeMap<HandoffId, Handoff>,
+    /// Who holds or held a part of it, and may therefore read all of it.
+    pub readers: BTreeSet<AgentId>,
+    /// Tokens that returns and progress reported.
+    pub tokens_consumed: u64,
+}
+
+/// What an agent has in hand, from acceptance to return or pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// Who.
+    pub agent: AgentId,
+    /// The handoff that brought it; absent for whoever began the workflow.
+    pub handoff: Option<HandoffId>,
+    /// Since when.
+    pub since: Timestamp,
+    /// The count of variable writes this holder has seen; a later write by another is a conflict.
+    pub seen: u64,
+    /// The files it has locked.
+    pub locks: BTreeSet<FilePath>,
+    /// The latest words on how it goes.
+    pub progress: Option<Progress>,
+}
+
+/// How a holder says it goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// When it said so.
+    pub at: Timestamp,
+    /// What it said.
+    pub note: Option<Text>,
+    /// How far it is, 0 to 100.
+    pub percent: Option<u8>,
+}
+
+impl Workflow {
+    /// The hold of the agent that owns the work.
+    ///
+    /// There always is one: it changes hands in the same event that ends the one before.
+    pub fn owning(&self) -> Option<&Hold> {
+        self.holds.get(&self.owner)
+    }
+
+    /// The handoffs that are not over.
+    pub fn open(&self) -> impl Iterator<Item = &Handoff> {
+        self.handoffs.values().filter(|handoff| !handoff.state.is_over())
+    }
+
+    /// The handoffs that are not over and were passed under the hold `fence`.
+    pub fn open_under(&self, fence: Fence) -> impl Iterator<Item = &Handoff> {
+        self.open().filter(move |handoff| handoff.terms.parent == fence)
+    }
+}
+
+/// How a workflow ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum Ending {
+    /// Its last holder said it is done.
+    Completed {
+        /// What came of it.
+        result: Option<Body>,
+        /// The holder's words.
+        note: Option<Text>,
+    },
+    /// Somebody who may called it off.
+    Cancelled {
+        /// Why.
+        reason: Text,
+    },
+}
+
+impl Ending {
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Completed { .. } => "completed",
+            Self::Cancelled { .. } => "cancelled",
+        }
+    }
+}

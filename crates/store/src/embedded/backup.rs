@@ -1,0 +1,91 @@
+//! Copying a ledger while it is in use.
+//!
+//! The log only ever grows at its end, so a copy of its records up to a known number is whole,
+//! whatever is written meanwhile. Snapshots and the index are left out: the log gives both again.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::log::{Cursor, LogReader, Position};
+
+/// Copies the records up to `last`, and the bodies they may name, into the empty folder `to`.
+pub(super) fn backup(
+    reader: &LogReader,
+    last: u64,
+    root: &Path,
+    to: &Path,
+) -> io::Result<(u64, u64)> {
+    fs::create_dir_all(to)?;
+    if fs::read_dir(to)?.next().is_some() {
+        let why = format!("{} is not empty", to.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+    }
+    let mut copied = Copied::default();
+    // Bodies first: a body may be there without its record, never the other way round.
+    copied.tree(&root.join("blobs"), &to.join("blobs"))?;
+    fs::create_dir(to.join("ledger"))?;
+    copied.file(&root.join("ledger/FORMAT"), &to.join("ledger/FORMAT"))?;
+    copied.records(reader, last, &to.join("ledger"))?;
+    fs::File::open(to.join("ledger"))?.sync_all()?;
+    fs::File::open(to)?.sync_all()?;
+    Ok((copied.files, copied.bytes))
+}
+
+#[derive(Default)]
+struct Copied {
+    files: u64,
+    bytes: u64,
+}
+
+impl Copied {
+    fn file(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        self.bytes += fs::copy(from, to)?;
+        self.files += 1;
+        fs::File::open(to)?.sync_all()
+    }
+
+    /// Copies a folder of folders of files; there is nothing deeper.
+    fn tree(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::create_dir_all(to)?;
+        if !from.exists() {
+            return Ok(());
+        }
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            let target = to.join(entry.file_name());
+            match entry.file_type()?.is_dir() {
+                true => self.tree(&entry.path(), &target)?,
+                false => self.file(&entry.path(), &target)?,
+            }
+        }
+        fs::File::open(to)?.sync_all()
+    }
+
+    fn records(&mut self, reader: &LogReader, last: u64, to: &Path) -> io::Result<()> {
+        let mut segment: Option<(Position, io::BufWriter<fs::File>)> = None;
+        let walked = reader.scan(Cursor::START, last, |entry| {
+            let place = entry.position;
+            if segment.as_ref().is_none_or(|(at, _)| at.segment != place.segment) {
+                if let Some((_, file)) = segment.take() {
+                    finish(file)?;
+                }
+                let name = to.join(format!("{:012}.jsonl", place.segment));
+                segment = Some((place, io::BufWriter::new(fs::File::create(name)?)));
+                self.files += 1;
+            }
+            if let Some((_, file)) = &mut segment {
+                file.write_all(entry.bytes)?;
+                file.write_all(b"\n")?;
+                self.bytes += entry.bytes.len() as u64 + 1;
+            }
+            Ok(())
+        });
+        walked.map_err(io::Error::other)?;
+        segment.map_or(Ok(()), |(_, file)| finish(file))
+    }
+}
+
+fn finish(file: io::BufWriter<fs::File>) -> io::Result<()> {
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}

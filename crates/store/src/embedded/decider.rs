@@ -1,0 +1,178 @@
+//! The thread that decides: one command after the other, on the states in memory.
+//!
+//! It runs ahead of the disk. That is safe because nothing it says leaves before the records it
+//! rests on are durable: every answer goes out with the batch that follows it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use baton_protocol::effect::EffectId;
+use baton_protocol::time::Timestamp;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::core::{Core, Outcome};
+use crate::disk::Disk;
+use crate::embedded::restore;
+use crate::embedded::syncer::{Batch, Exchange};
+use crate::ledger::{LedgerError, Loan, Look, Request};
+use crate::log::LogReader;
+
+/// Commands that are decided before the syncer hears of them.
+const JOBS_AT_ONCE_MAX: usize = 32;
+/// A snapshot is taken after this many records, so that a restart replays no more than that.
+const RECORDS_BETWEEN_SNAPSHOTS: u64 = 100_000;
+/// How long a full disk is not tried again.
+const FULL_PAUSE: Duration = Duration::from_secs(1);
+
+/// What became of a job.
+pub(super) type Reply<T> = oneshot::Sender<Result<T, LedgerError>>;
+
+/// Something for the decider to do.
+pub(super) enum Job {
+    /// Decide a command. The number is the last record that was indexed when its asker found
+    /// nothing about it in history.
+    Transact(Arc<Request>, u64, Reply<Outcome>),
+    /// Show the states.
+    Look(Look, Reply<()>),
+    /// Lend effects.
+    Lend { now: Timestamp, until: Timestamp, limit: usize, reply: Reply<Vec<Loan>> },
+}
+
+/// The decider's side.
+pub(super) struct Decider {
+    pub(super) core: Core,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) reader: LogReader,
+    pub(super) exchange: Arc<Exchange>,
+    pub(super) leases: HashMap<EffectId, Timestamp>,
+    pub(super) snapshot_seq: u64,
+    pub(super) full_until: Option<Instant>,
+}
+
+impl Decider {
+    /// Decides until nobody asks any more, then leaves a snapshot behind.
+    pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        while let Some(job) = jobs.blocking_recv() {
+            if self.exchange.take_set_back() && !self.rebuild() {
+                break;
+            }
+            let mut batch = Batch { first_seq: self.core.next_seq(), ..Batch::default() };
+            self.take(job, &mut batch);
+            for _ in 1..JOBS_AT_ONCE_MAX {
+                match jobs.try_recv() {
+                    Ok(job) => self.take(job, &mut batch),
+                    Err(_) => break,
+                }
+            }
+            self.pass_on(batch);
+            if self.core.next_seq() >= self.snapshot_seq + RECORDS_BETWEEN_SNAPSHOTS {
+                self.snapshot();
+            }
+        }
+        self.snapshot();
+        self.exchange.end();
+    }
+
+    fn take(&mut self, job: Job, batch: &mut Batch) {
+        match job {
+            Job::Transact(request, looked, reply) => self.transact(&request, looked, reply, batch),
+            Job::Look(look, reply) => {
+                look(&self.core.world);
+                batch.waiting.push(answer(reply, ()));
+            }
+            Job::Lend { now, until, limit, reply } => {
+                let loans = self.lend(now, until, limit);
+                batch.waiting.push(answer(reply, loans));
+            }
+        }
+    }
+
+    fn transact(
+        &mut self,
+        request: &Request,
+        looked: u64,
+        reply: Reply<Outcome>,
+        batch: &mut Batch,
+    ) {
+        if self.full_until.is_some_and(|until| Instant::now() < until) {
+            let _ = reply.send(Err(LedgerError::DiskFull));
+            return;
+        }
+        self.full_until = None;
+        let safe = self.exchange.durable.load(Ordering::Acquire);
+        let outcome = self.core.transact(request, safe, looked, &mut batch.lines);
+        batch.waiting.push(answer(reply, outcome));
+    }
+
+    fn lend(&mut self, now: Timestamp, until: Timestamp, limit: usize) -> Vec<Loan> {
+        let outbox = &self.core.world.outbox;
+        self.leases.retain(|id, until| *until > now && outbox.contains_key(id));
+        let free = outbox.iter().filter(|(id, _)| !self.leases.contains_key(id));
+        let loans: Vec<Loan> =
+            free.take(limit).map(|(id, effect)| Loan { id: *id, effect: effect.clone() }).collect();
+        self.leases.extend(loans.iter().map(|loan| (loan.id, until)));
+        loans
+    }
+
+    fn pass_on(&mut self, mut batch: Batch) {
+        batch.last_seq = self.core.next_seq() - 1;
+        if let Err((batch, error)) = self.exchange.hand_over(batch) {
+            for release in batch.waiting {
+                release(Err(again(&error)));
+            }
+        }
+    }
+
+    fn snapshot(&mut self) {
+        let seq = self.core.next_seq();
+        if seq == self.snapshot_seq {
+            return;
+        }
+        self.snapshot_seq = seq;
+        match self.core.snapshot() {
+            Ok(bytes) => {
+                let snapshot = Some(bytes);
+                self.pass_on(Batch { first_seq: seq, snapshot, ..Batch::default() });
+            }
+            Err(error) => tracing::warn!(%error, "could not make a snapshot"),
+        }
+    }
+
+    /// Forgets what was decided but did not fit on the disk.
+    fn rebuild(&mut self) -> bool {
+        let last = self.exchange.durable.load(Ordering::Acquire);
+        match restore::rebuild(&*self.disk, &self.reader, last) {
+            Ok(core) => {
+                self.core = core;
+                self.full_until = Some(Instant::now() + FULL_PAUSE);
+                true
+            }
+            Err(error) => {
+                tracing::error!(%error, "the ledger stops: it cannot be read back");
+                false
+            }
+        }
+    }
+}
+
+/// What is said once everything before it is durable.
+fn answer<T: Send + 'static>(
+    reply: Reply<T>,
+    value: T,
+) -> Box<dyn FnOnce(Result<(), LedgerError>) + Send> {
+    // Whoever no longer waits has the record to find out from.
+    Box::new(move |durable| drop(reply.send(durable.map(|()| value))))
+}
+
+fn again(error: &LedgerError) -> LedgerError {
+    match error {
+        LedgerError::DiskFull => LedgerError::DiskFull,
+        LedgerError::Stopped { why } => LedgerError::Stopped { why: why.clone() },
+        LedgerError::NoBlob { hash } => LedgerError::NoBlob { hash: *hash },
+        LedgerError::Failed { what, source } => {
+            LedgerError::Stopped { why: format!("{what}: {source}") }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Getting back what was known: the newest snapshot, then the log behind it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::Core;
+use crate::disk::Disk;
+use crate::log::{Cursor, Entry, Log, LogError, LogReader, Opened, Options, Position, VisitError};
+use crate::record::Record;
+use crate::snapshot;
+
+/// A snapshot: the state, and where the log goes on.
+#[derive(Deserialize)]
+struct Stored<'a> {
+    segment: u64,
+    offset: u64,
+    #[serde(borrow)]
+    core: &'a serde_json::value::RawValue,
+}
+
+/// Stores the state `core`, which is the one before `next`, whose records are all durable.
+pub(super) fn store(disk: &dyn Disk, next: Cursor, core: &[u8]) -> std::io::Result<()> {
+    #[derive(Serialize)]
+    struct Out<'a> {
+        segment: u64,
+        offset: u64,
+        core: &'a serde_json::value::RawValue,
+    }
+    let core: &serde_json::value::RawValue = serde_json::from_slice(core)?;
+    let Position { segment, offset } = next.position;
+    let bytes = serde_json::to_vec(&Out { segment, offset, core })?;
+    snapshot::write(disk, next.seq - 1, &bytes)
+}
+
+/// The newest state that was stored, and where the log goes on from it. Whatever is wrong with a
+/// snapshot, the log alone gives the same state.
+fn newest(disk: &dyn Disk) -> (Core, Cursor) {
+    let fresh = || (Core::default(), Cursor::START);
+    let Ok(Some((seq, bytes))) = snapshot::newest(disk) else { return fresh() };
+    let read = serde_json::from_slice::<Stored<'_>>(&bytes).and_then(|stored| {
+        let core = Core::restored(stored.core.get().as_bytes())?;
+        let position = Position { segment: stored.segment, offset: stored.offset };
+        Ok((core, Cursor { seq: seq + 1, position }))
+    });
+    match read {
+        Ok((core, cursor)) if core.next_seq() == cursor.seq => (core, cursor),
+        Ok(_) => fresh(),
+        Err(error) => {
+            tracing::warn!(%error, "passed over a snapshot of another shape");
+            fresh()
+        }
+    }
+}
+
+/// Opens the log and brings the state up to its end.
+pub(super) fn open(
+    disk: &Arc<dyn Disk>,
+    options: Options,
+) -> Result<(Log, Opened, Core), LogError> {
+    let (mut core, from) = newest(&**disk);
+    let (log, opened) = Log::open(disk.clone(), options, from, |entry| follow(&mut core, entry))?;
+    Ok((log, opened, core))
+}
+
+/// Builds the state up to the durable record `last` again, while the log stays open.
+pub(super) fn rebuild(disk: &dyn Disk, reader: &LogReader, last: u64) -> Result<Core, LogError> {
+    let (mut core, from) = newest(disk);
+    reader.scan(from, last, |entry| follow(&mut core, entry))?;
+    Ok(core)
+}
+
+fn follow(core: &mut Core, entry: Entry<'_>) -> Result<(), VisitError> {
+    let record = Record::read(entry.bytes)?;
+    core.replay(&record, entry.hash).map_err(VisitError::from)
+}

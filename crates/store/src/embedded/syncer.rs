@@ -1,0 +1,218 @@
+//! The thread that makes batches durable, and only then lets their answers go.
+//!
+//! While it waits for the disk, the decider fills the next batch: that is the group commit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::disk::Disk;
+use crate::embedded::restore;
+use crate::index::Follower;
+use crate::ledger::LedgerError;
+use crate::log::{Log, LogError};
+
+/// A batch larger than this many bytes makes the decider wait.
+const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Something to do once the batch is durable, or to be told why it is not.
+pub(super) type Release = Box<dyn FnOnce(Result<(), LedgerError>) + Send>;
+
+/// Lines that belong together, and who waits for them.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) lines: Vec<u8>,
+    pub(super) first_seq: u64,
+    pub(super) last_seq: u64,
+    pub(super) waiting: Vec<Release>,
+    /// The state after the last line, to be stored as a snapshot. No line may follow it.
+    pub(super) snapshot: Option<Vec<u8>>,
+}
+
+impl Batch {
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.waiting.is_empty() && self.snapshot.is_none()
+    }
+}
+
+#[derive(Default)]
+struct State {
+    batch: Batch,
+    /// The disk is full and the decider must forget what it decided since the last durable record.
+    set_back: bool,
+    /// No more batches come.
+    ending: bool,
+    /// Why there will be no more syncs.
+    dead: Option<String>,
+}
+
+/// Where decider and syncer meet.
+#[derive(Default)]
+pub(super) struct Exchange {
+    state: Mutex<State>,
+    filled: Condvar,
+    taken: Condvar,
+    /// The last durable record.
+    pub(super) durable: AtomicU64,
+}
+
+impl Exchange {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic on either side leaves plain data behind; the other side must still hear of it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a batch over, joining it to what waits already. Gives it back if the decider was set
+    /// back meanwhile or the syncer is dead: then nothing in it will ever be durable.
+    pub(super) fn hand_over(&self, batch: Batch) -> Result<(), (Batch, LedgerError)> {
+        let mut state = self.state();
+        while state.dead.is_none()
+            && !state.set_back
+            && (state.batch.snapshot.is_some() || state.batch.lines.len() > BATCH_BYTES_MAX)
+        {
+            state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(why) = state.dead.clone() {
+            return Err((batch, LedgerError::Stopped { why }));
+        }
+        if state.set_back {
+            return Err((batch, LedgerError::DiskFull));
+        }
+        if state.batch.is_empty() {
+            state.batch = batch;
+        } else {
+            let waiting = &mut state.batch;
+            if waiting.lines.is_empty() {
+                waiting.first_seq = batch.first_seq;
+            }
+            if !batch.lines.is_empty() {
+                waiting.last_seq = batch.last_seq;
+            }
+            waiting.lines.extend_from_slice(&batch.lines);
+            waiting.waiting.extend(batch.waiting);
+            waiting.snapshot = batch.snapshot;
+        }
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Whether the decider was set back; asking takes note of it.
+    pub(super) fn take_set_back(&self) -> bool {
+        std::mem::take(&mut self.state().set_back)
+    }
+
+    /// Says that no more batches come.
+    pub(super) fn end(&self) {
+        self.state().ending = true;
+        self.filled.notify_one();
+    }
+
+    fn next(&self) -> Option<Batch> {
+        let mut state = self.state();
+        while state.batch.is_empty() {
+            if state.ending {
+                return None;
+            }
+            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.taken.notify_one();
+        Some(std::mem::take(&mut state.batch))
+    }
+}
+
+/// The syncer's side.
+pub(super) struct Syncer {
+    pub(super) log: Log,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) exchange: Arc<Exchange>,
+    pub(super) follower: Arc<Follower>,
+    pub(super) committed: watch::Sender<u64>,
+}
+
+impl Syncer {
+    /// Makes batches durable until there are no more, or one fails.
+    pub(super) fn run(mut self) {
+        while let Some(batch) = self.exchange.next() {
+            if batch.lines.is_empty() {
+                self.release(batch);
+                continue;
+            }
+            match self.log.append(&batch.lines, batch.first_seq, batch.last_seq) {
+                Ok(_) => {
+                    self.exchange.durable.store(batch.last_seq, Ordering::Release);
+                    self.release(batch);
+                }
+                Err(LogError::DiskFull { .. }) => self.set_back(batch),
+                Err(error) => return self.die(batch, &error),
+            }
+        }
+    }
+
+    fn release(&mut self, batch: Batch) {
+        let durable = self.exchange.durable.load(Ordering::Acquire);
+        for release in batch.waiting {
+            release(Ok(()));
+        }
+        if !batch.lines.is_empty() {
+            self.follower.advance(durable);
+            self.committed.send_replace(durable);
+            self.prepare();
+        }
+        if let Some(core) = batch.snapshot
+            && let Err(error) = restore::store(&*self.disk, self.log.next(), &core)
+        {
+            tracing::warn!(%error, "could not store a snapshot; the next start takes longer");
+        }
+    }
+
+    /// Makes the next segment on a thread of its own, so that no command waits for it.
+    fn prepare(&mut self) {
+        if let Some(preparation) = self.log.preparation() {
+            let run = move || {
+                if let Err(error) = preparation.run() {
+                    tracing::warn!(%error, "could not prepare the next segment");
+                }
+            };
+            // Without a thread the append that needs the segment makes it.
+            let _ = std::thread::Builder::new().name("segment".into()).spawn(run);
+        }
+    }
+
+    /// Refuses what does not fit on the disk. Nothing of it was written.
+    fn set_back(&mut self, batch: Batch) {
+        let mut state = self.exchange.state();
+        state.set_back = true;
+        let behind = std::mem::take(&mut state.batch);
+        drop(state);
+        self.exchange.taken.notify_one();
+        for release in batch.waiting.into_iter().chain(behind.waiting) {
+            release(Err(LedgerError::DiskFull));
+        }
+    }
+
+    /// Stops for good: after a failed sync nobody knows what the disk holds until it is read again.
+    fn die(self, batch: Batch, error: &LogError) {
+        let why = with_causes(error);
+        tracing::error!(%why, "the ledger stops");
+        let mut state = self.exchange.state();
+        state.dead = Some(why.clone());
+        let behind = std::mem::take(&mut state.batch);
+        drop(state);
+        self.exchange.taken.notify_one();
+        for release in batch.waiting.into_iter().chain(behind.waiting) {
+            release(Err(LedgerError::Stopped { why: why.clone() }));
+        }
+    }
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

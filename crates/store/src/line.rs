@@ -1,0 +1,154 @@
+//! The stored form of one record: a JSON object on a line that ends in its own hash.
+//!
+//! ```text
+//! {"seq":7,"safe":4,…,"hash":"<64 hex digits>"}\n
+//! ```
+//!
+//! The hash is SHA-256 over every byte of the line before `,"hash":`, so a torn or altered line
+//! shows by itself, to us and to anyone with `sha256sum`. Nothing here looks at what a record
+//! means; of its fields only the envelope is known.
+
+use serde::Deserialize;
+
+use crate::hash::Hash;
+
+/// The longest line, newline included. Larger bodies belong in blobs.
+pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+const FIELD: &[u8] = b",\"hash\":\"";
+const CLOSE: &[u8] = b"\"}";
+const SEAL_LENGTH: usize = FIELD.len() + Hash::HEX_LENGTH + CLOSE.len();
+
+/// Turns the JSON object at `buffer[start..]` into a stored line and returns its hash.
+///
+/// # Panics
+/// When those bytes are no object with at least one field, or hold a newline: then the caller has
+/// a bug, and the line would never be read back.
+pub fn seal(buffer: &mut Vec<u8>, start: usize) -> Hash {
+    let object = &buffer[start..];
+    assert!(
+        object.len() > 2 && object.starts_with(b"{") && object.ends_with(b"}"),
+        "a record is a JSON object with fields"
+    );
+    assert!(memchr::memchr(b'\n', object).is_none(), "a record is one line");
+    buffer.pop();
+    let hash = Hash::of(&buffer[start..]);
+    buffer.reserve(SEAL_LENGTH + 1);
+    buffer.extend_from_slice(FIELD);
+    buffer.extend_from_slice(&hash.hex());
+    buffer.extend_from_slice(CLOSE);
+    buffer.push(b'\n');
+    hash
+}
+
+/// Checks that a line (without its newline) is as it was sealed, and returns its hash.
+pub fn check(line: &[u8]) -> Result<Hash, LineError> {
+    let body_length = line.len().checked_sub(SEAL_LENGTH).ok_or(LineError::Unsealed)?;
+    let (body, seal) = line.split_at(body_length);
+    let hex = seal
+        .strip_prefix(FIELD)
+        .and_then(|seal| seal.strip_suffix(CLOSE))
+        .ok_or(LineError::Unsealed)?;
+    let stored = Hash::from_hex(hex).map_err(|_| LineError::Unsealed)?;
+    let found = Hash::of(body);
+    if found == stored { Ok(found) } else { Err(LineError::Altered { stored, found }) }
+}
+
+/// What every record says about its place in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Envelope {
+    /// Its number: one more than its predecessor's, beginning with 1.
+    pub seq: u64,
+    /// All records up to this number were synced before this one was written.
+    pub safe: u64,
+    /// Index and count among the records of one command. Absent: alone, `[0, 1]`.
+    #[serde(default)]
+    part: Option<[u32; 2]>,
+}
+
+impl Envelope {
+    /// Reads the envelope of a line that [`check`] has passed.
+    pub fn read(line: &[u8]) -> Result<Self, LineError> {
+        let envelope: Self = serde_json::from_slice(line).map_err(|_| LineError::Foreign)?;
+        let (index, count) = envelope.part();
+        if index >= count || envelope.safe >= envelope.seq {
+            return Err(LineError::Foreign);
+        }
+        Ok(envelope)
+    }
+
+    /// Returns the index and the count among the records of its command.
+    pub fn part(&self) -> (u32, u32) {
+        self.part.map_or((0, 1), |[index, count]| (index, count))
+    }
+}
+
+/// Why a line is not a sealed record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// It does not end in a hash: torn, or never a record.
+    #[error("the line does not end in its hash")]
+    Unsealed,
+    /// It is not what was sealed.
+    #[error("the line says its hash is {stored}, but it is {found}")]
+    Altered {
+        /// What the line says.
+        stored: Hash,
+        /// What its bytes give.
+        found: Hash,
+    },
+    /// It is sealed, but without a sound `seq`, `safe` and `part`.
+    #[error("the line has no sound seq, safe and part")]
+    Foreign,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(json: &str) -> Vec<u8> {
+        let mut buffer = b"before".to_vec();
+        let start = buffer.len();
+        buffer.extend_from_slice(json.as_bytes());
+        seal(&mut buffer, start);
+        assert_eq!(buffer.pop(), Some(b'\n'));
+        buffer.split_off(start)
+    }
+
+    #[test]
+    fn a_sealed_line_is_json_and_any_changed_byte_shows() {
+        let line = sealed(r#"{"seq":2,"safe":1,"note":"ü"}"#);
+        let value: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        let hash = Hash::of(r#"{"seq":2,"safe":1,"note":"ü""#.as_bytes());
+        assert_eq!(value["hash"], hash.to_string());
+        assert_eq!(check(&line), Ok(hash));
+        for at in 0..line.len() {
+            let mut bad = line.clone();
+            bad[at] ^= 1;
+            assert!(check(&bad).is_err(), "byte {at}");
+            assert!(check(&line[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn an_envelope_says_where_a_record_stands() {
+        let read = |json: &str| Envelope::read(&sealed(json)).map(|e| (e.seq, e.safe, e.part()));
+        assert_eq!(read(r#"{"seq":2,"safe":1,"x":{"seq":9}}"#), Ok((2, 1, (0, 1))));
+        assert_eq!(read(r#"{"seq":2,"safe":0,"part":[1,3]}"#), Ok((2, 0, (1, 3))));
+        for bad in [
+            r#"{"seq":2}"#,
+            r#"{"seq":2,"safe":2}"#,
+            r#"{"seq":0,"safe":0}"#,
+            r#"{"seq":2,"safe":1,"part":[3,3]}"#,
+            r#"{"seq":-2,"safe":1}"#,
+        ] {
+            assert_eq!(read(bad), Err(LineError::Foreign), "{bad}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "one line")]
+    fn a_newline_inside_a_record_is_a_bug() {
+        sealed("{\"seq\":1,\n\"safe\":0}");
+    }
+}
