@@ -1,2 +1,33 @@
-//! Placeholder.
-fn main() {}
+//! The `baton` binary: reads the command line, asks the coordinator, prints what it says.
+//!
+//! No rule about handoffs lives here; whatever another way in would need too belongs further down.
+
+mod args;
+mod caller;
+mod client;
+mod failure;
+mod launch;
+mod session;
+mod show;
+mod value;
+mod verbs;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+
+use crate::args::Cli;
+
+fn main() -> ExitCode {
+    let matches = args::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let (json, color) = (cli.global.json, cli.global.color());
+    match verbs::run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.tell(json, color);
+            ExitCode::from(failure.exit as u8)
+        }
+    }
+}

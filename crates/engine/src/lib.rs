@@ -1,1 +1,23 @@
-//! Placeholder.
+//! The engine: takes commands from any entry, decides, records, and runs what follows.
+//!
+//! Every entry goes through [`Engine::submit`]; there is no second way to change anything. It
+//! knows neither HTTP nor terminals.
+
+mod clock;
+mod engine;
+mod outbox;
+mod query;
+mod timers;
+mod token;
+pub mod view;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use engine::{Engine, SubmitError};
+pub use query::{AuditQuery, HandoffQuery, QueryError, WorkflowQuery};
+pub use token::NewToken;
+
+/// What the ledger can fail with.
+pub use baton_store::LedgerError as LedgerFailure;
+/// A ledger in memory, for tests and simulations of whatever stands on the engine.
+pub use baton_store::Memory as MemoryLedger;
+pub use baton_store::causes;

@@ -30,7 +30,7 @@ use crate::ledger::{
     Checked, Condition, Later, Ledger, LedgerError, Loan, Look, Recorded, Request, Scope,
     TransactError,
 };
-use crate::log::{LogReader, Options};
+use crate::log::{LogError, LogReader, Options};
 use crate::record::{self, Record};
 
 use decider::{Decider, Job};
@@ -67,8 +67,10 @@ impl Embedded {
         root: &Path,
         options: Options,
     ) -> Result<Self, LedgerError> {
-        let (log, opened, core) =
-            restore::open(&disk, options).map_err(failed("cannot open the ledger"))?;
+        let (log, opened, core) = restore::open(&disk, options).map_err(|error| match error {
+            LogError::Locked { folder } => LedgerError::InUse { folder },
+            other => failed("cannot open the ledger")(other),
+        })?;
         let last = opened.next.seq - 1;
         let reader = log.reader();
         let blobs = Blobs::open(disk.clone()).map_err(failed("cannot open the bodies"))?;

@@ -15,10 +15,10 @@ use crate::log::LogError;
 
 mod batch;
 mod follower;
-mod interest;
 mod query;
 mod row;
 mod schema;
+mod search;
 #[cfg(test)]
 mod tests;
 mod writer;

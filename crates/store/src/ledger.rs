@@ -78,6 +78,12 @@ pub struct Loan {
 /// Why a ledger could not do its work. It may be asked again.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
+    /// Another process has the ledger open.
+    #[error("the ledger in {folder} is in use by another process")]
+    InUse {
+        /// The folder with the lock.
+        folder: String,
+    },
     /// There is no room for another record.
     #[error("the disk is full: nothing was recorded")]
     DiskFull,

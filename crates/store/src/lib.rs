@@ -5,6 +5,7 @@
 //! above it. It must never report as durable what a power cut could take back.
 
 mod blob;
+mod causes;
 mod core;
 mod disk;
 mod embedded;
@@ -20,6 +21,7 @@ pub mod sim;
 pub mod snapshot;
 
 pub use blob::{BLOB_BYTES_MAX, BlobError, Blobs};
+pub use causes::causes;
 pub use disk::{Disk, DiskFile, RealDisk};
 pub use embedded::Embedded;
 pub use hash::{Hash, HashError};

@@ -3,13 +3,16 @@
 mod build;
 mod past;
 
-pub(crate) use build::{agent_view, handoff_view, hold_view, inbox, line, package, workflow_view};
-pub(crate) use past::replay;
+pub(crate) use build::{
+    Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
+};
+pub(crate) use past::{Past, replay};
 
 use std::collections::BTreeMap;
 
 use baton_protocol::agent::{Profile, Requirement, Risk};
 use baton_protocol::artifact::Artifact;
+use baton_protocol::event::Event;
 use baton_protocol::handoff::{Constraints, OnTimeout, Priority, Trigger};
 use baton_protocol::id::{AgentId, CapabilityId, Fence, HandoffId, TokenId, WorkflowId};
 use baton_protocol::lock::{FilePath, LockMode};
@@ -31,7 +34,7 @@ pub struct Answer {
     /// The number of the hold it gave.
     pub fence: Option<Fence>,
     /// What was recorded, in order.
-    pub events: Vec<Value>,
+    pub events: Vec<Event>,
 }
 
 impl Answer {
@@ -41,8 +44,8 @@ impl Answer {
     }
 
     /// The first event of this type.
-    pub fn event(&self, kind: &str) -> Option<&Value> {
-        self.events.iter().find(|event| event["type"] == kind)
+    pub fn event(&self, kind: &str) -> Option<&Event> {
+        self.events.iter().find(|event| event.word() == kind)
     }
 }
 

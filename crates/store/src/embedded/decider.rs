@@ -118,11 +118,7 @@ impl Decider {
 
     fn pass_on(&mut self, mut batch: Batch) {
         batch.last_seq = self.core.next_seq() - 1;
-        if let Err((batch, error)) = self.exchange.hand_over(batch) {
-            for release in batch.waiting {
-                release(Err(again(&error)));
-            }
-        }
+        self.exchange.hand_over(batch);
     }
 
     fn snapshot(&mut self) {
@@ -164,15 +160,4 @@ fn answer<T: Send + 'static>(
 ) -> Box<dyn FnOnce(Result<(), LedgerError>) + Send> {
     // Whoever no longer waits has the record to find out from.
     Box::new(move |durable| drop(reply.send(durable.map(|()| value))))
-}
-
-fn again(error: &LedgerError) -> LedgerError {
-    match error {
-        LedgerError::DiskFull => LedgerError::DiskFull,
-        LedgerError::Stopped { why } => LedgerError::Stopped { why: why.clone() },
-        LedgerError::NoBlob { hash } => LedgerError::NoBlob { hash: *hash },
-        LedgerError::Failed { what, source } => {
-            LedgerError::Stopped { why: format!("{what}: {source}") }
-        }
-    }
 }

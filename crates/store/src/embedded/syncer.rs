@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
+use crate::causes::causes;
 use crate::disk::Disk;
 use crate::embedded::restore;
 use crate::index::Follower;
@@ -63,9 +64,9 @@ impl Exchange {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a batch over, joining it to what waits already. Gives it back if the decider was set
-    /// back meanwhile or the syncer is dead: then nothing in it will ever be durable.
-    pub(super) fn hand_over(&self, batch: Batch) -> Result<(), (Batch, LedgerError)> {
+    /// Hands a batch over, joining it to what waits already. If the decider was set back meanwhile
+    /// or the syncer is dead, nothing in it will ever be durable, and whoever waits is told.
+    pub(super) fn hand_over(&self, batch: Batch) {
         let mut state = self.state();
         while state.dead.is_none()
             && !state.set_back
@@ -73,11 +74,10 @@ impl Exchange {
         {
             state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if let Some(why) = state.dead.clone() {
-            return Err((batch, LedgerError::Stopped { why }));
-        }
-        if state.set_back {
-            return Err((batch, LedgerError::DiskFull));
+        if state.dead.is_some() || state.set_back {
+            let dead = state.dead.clone();
+            drop(state);
+            return refuse(batch.waiting, dead);
         }
         if state.batch.is_empty() {
             state.batch = batch;
@@ -94,7 +94,6 @@ impl Exchange {
             waiting.snapshot = batch.snapshot;
         }
         self.filled.notify_one();
-        Ok(())
     }
 
     /// Whether the decider was set back; asking takes note of it.
@@ -186,33 +185,28 @@ impl Syncer {
         let behind = std::mem::take(&mut state.batch);
         drop(state);
         self.exchange.taken.notify_one();
-        for release in batch.waiting.into_iter().chain(behind.waiting) {
-            release(Err(LedgerError::DiskFull));
-        }
+        refuse(batch.waiting.into_iter().chain(behind.waiting), None);
     }
 
     /// Stops for good: after a failed sync nobody knows what the disk holds until it is read again.
     fn die(self, batch: Batch, error: &LogError) {
-        let why = with_causes(error);
+        let why = causes(error);
         tracing::error!(%why, "the ledger stops");
         let mut state = self.exchange.state();
         state.dead = Some(why.clone());
         let behind = std::mem::take(&mut state.batch);
         drop(state);
         self.exchange.taken.notify_one();
-        for release in batch.waiting.into_iter().chain(behind.waiting) {
-            release(Err(LedgerError::Stopped { why: why.clone() }));
-        }
+        refuse(batch.waiting.into_iter().chain(behind.waiting), Some(why));
     }
 }
 
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
+/// Tells all that wait that there is no room, or why the ledger is dead.
+fn refuse(waiting: impl IntoIterator<Item = Release>, dead: Option<String>) {
+    for release in waiting {
+        release(Err(match &dead {
+            Some(why) => LedgerError::Stopped { why: why.clone() },
+            None => LedgerError::DiskFull,
+        }));
     }
-    text
 }

@@ -4,11 +4,12 @@
 //! in between. Numbers for names and ids come from caches; the tables answer for what has left
 //! them. A batch that fails is rolled back by its owner, who also forgets the caches.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::row::{Row, key, number};
+use super::search::block;
 use crate::hash::Hash;
 use crate::log::{Cursor, Entry, Position};
 
@@ -21,6 +22,9 @@ pub(super) struct Caches {
     names: HashMap<String, i64>,
     workflows: HashMap<[u8; 16], i64>,
     handoffs: HashMap<[u8; 16], i64>,
+    /// The latest block of records, and who is known to be named in it.
+    block: i64,
+    named: HashSet<i64>,
     /// The time of the last record. Times never run back in the index, so that a time can be found
     /// by halving.
     pub(super) at: i64,
@@ -28,8 +32,8 @@ pub(super) struct Caches {
 
 impl Caches {
     pub(super) fn new(at: i64) -> Self {
-        let (names, workflows, handoffs) = Default::default();
-        Self { names, workflows, handoffs, at }
+        let (names, workflows, handoffs, named) = Default::default();
+        Self { names, workflows, handoffs, block: 0, named, at }
     }
 
     fn make_room(&mut self) {
@@ -51,6 +55,7 @@ pub(super) struct Batch<'c> {
     caches: &'c mut Caches,
     workflows: BTreeMap<i64, WorkflowChange>,
     handoffs: BTreeMap<i64, HandoffChange>,
+    blocks: Vec<[i64; 2]>,
     tallies: HashMap<[i64; 3], i64>,
 }
 
@@ -77,8 +82,8 @@ impl<'c> Batch<'c> {
         caches.make_room();
         let sql = "INSERT INTO records VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
         let insert = on.prepare_cached(sql)?;
-        let (workflows, handoffs, tallies) = Default::default();
-        Ok(Self { on, insert, caches, workflows, handoffs, tallies })
+        let (workflows, handoffs, blocks, tallies) = Default::default();
+        Ok(Self { on, insert, caches, workflows, handoffs, blocks, tallies })
     }
 
     pub(super) fn add(&mut self, entry: &Entry<'_>, row: &Row<'_>) -> rusqlite::Result<()> {
@@ -104,8 +109,22 @@ impl<'c> Batch<'c> {
             actor,
             row.command.as_ref().map(key),
         ])?;
+        self.note(block(id), [Some(kind), from, to]);
         *self.tallies.entry([kind, from.unwrap_or(0), to.unwrap_or(0)]).or_default() += 1;
         Ok(())
+    }
+
+    /// Notes who is named in a block.
+    fn note(&mut self, block: i64, names: [Option<i64>; 3]) {
+        if block != self.caches.block {
+            self.caches.block = block;
+            self.caches.named.clear();
+        }
+        for name in names.into_iter().flatten() {
+            if self.caches.named.insert(name) {
+                self.blocks.push([name, block]);
+            }
+        }
     }
 
     /// Returns the number of a name, giving it one at first sight.
@@ -181,6 +200,11 @@ impl<'c> Batch<'c> {
         let on = self.on;
         write_workflows(on, self.workflows)?;
         write_handoffs(on, self.handoffs)?;
+        // After a restart the table knows more than the cache.
+        let mut note = on.prepare_cached("INSERT OR IGNORE INTO blocks VALUES (?1, ?2)")?;
+        for pair in self.blocks {
+            note.execute(pair)?;
+        }
         let sql = "INSERT INTO tallies VALUES (?1, ?2, ?3, ?4)
                    ON CONFLICT DO UPDATE SET count = count + excluded.count";
         let mut add = on.prepare_cached(sql)?;

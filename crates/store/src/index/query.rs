@@ -4,7 +4,8 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use super::row::{key, number, read_number, read_position};
+use super::row::{key, number, read_number};
+use super::search::search;
 use super::{Index, IndexError};
 use crate::log::Position;
 
@@ -181,20 +182,7 @@ impl Index {
 
     /// Returns the numbers and places of the records that pass `filter`.
     pub fn records(&self, filter: &Filter) -> Result<Vec<(u64, Position)>, IndexError> {
-        self.ask(|on| {
-            let Some(choice) = super::interest::choose(on, filter)? else { return Ok(Vec::new()) };
-            let order = if filter.newest_first { "DESC" } else { "ASC" };
-            let sql = format!(
-                "SELECT seq, segment, offset FROM records WHERE seq IN
-                 ({} ORDER BY seq {order} LIMIT {}) ORDER BY seq {order}",
-                choice.sql,
-                capped(filter.limit)
-            );
-            let mut select = on.prepare_cached(&sql)?;
-            let place =
-                |row: &rusqlite::Row<'_>| Ok((read_number(row, 0)?, read_position(row, 1)?));
-            select.query_map(params_from_iter(choice.values), place)?.collect()
-        })
+        self.ask(|on| search(on, filter))
     }
 
     /// Counts all records by kind, sender and receiver, for statistics.
@@ -217,7 +205,7 @@ impl Index {
     }
 }
 
-fn capped(limit: u32) -> u32 {
+pub(super) fn capped(limit: u32) -> u32 {
     if limit == 0 { RECORDS_MAX } else { limit.min(RECORDS_MAX) }
 }
 

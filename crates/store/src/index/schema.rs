@@ -13,9 +13,12 @@ pub(super) const VERSION: i64 = 1;
 const WRITE_CACHE_KIB: i64 = 8 * 1024;
 const READ_CACHE_KIB: i64 = 2 * 1024;
 
-/// Records have no index by handoff: a handoff's are found among those of its workflow. Nor by time:
-/// times grow with the numbers. `id` of a workflow or handoff is the number of the first record that names it, so that it grows
-/// and is the same after every rebuild. `tallies` has 0 for "nobody".
+/// Each index on `records` costs every record, so there is one. A handoff's records are found among
+/// those of its workflow, times by halving, and `blocks` says which blocks of records name a kind
+/// or an agent.
+///
+/// The `id` of a workflow or handoff is the number of the first record that names it, so that it
+/// grows and is the same after every rebuild. `tallies` has 0 for "nobody".
 const TABLES: &str = "
     CREATE TABLE cursor(
         one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -27,9 +30,8 @@ const TABLES: &str = "
         at INTEGER NOT NULL, kind INTEGER NOT NULL, workflow INTEGER, handoff INTEGER,
         from_agent INTEGER, to_agent INTEGER, actor INTEGER, command INTEGER);
     CREATE INDEX records_workflow ON records(workflow) WHERE workflow IS NOT NULL;
-    CREATE INDEX records_from ON records(from_agent) WHERE from_agent IS NOT NULL;
-    CREATE INDEX records_to ON records(to_agent) WHERE to_agent IS NOT NULL;
-    CREATE INDEX records_kind ON records(kind);
+    CREATE TABLE blocks(
+        name INTEGER NOT NULL, block INTEGER NOT NULL, PRIMARY KEY (name, block)) WITHOUT ROWID;
     CREATE TABLE workflows(
         id INTEGER PRIMARY KEY, key INTEGER NOT NULL, uuid BLOB NOT NULL, title TEXT,
         outcome INTEGER, started INTEGER NOT NULL, closed INTEGER);

@@ -126,7 +126,7 @@ impl Bench {
         drop(follower);
         let on = Connection::open(self.path()).unwrap();
         let mut rows = Vec::new();
-        for table in ["cursor", "names", "records", "workflows", "handoffs", "tallies"] {
+        for table in ["cursor", "names", "records", "blocks", "workflows", "handoffs", "tallies"] {
             let mut select = on.prepare(&format!("SELECT * FROM {table}")).unwrap();
             let columns = select.column_count();
             let mut found = select.query([]).unwrap();

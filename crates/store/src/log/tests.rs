@@ -36,7 +36,11 @@ pub(super) fn open(disk: &SimDisk) -> Result<(Log, Opened, Vec<Vec<u8>>), LogErr
     open_from(disk, Cursor::START)
 }
 
-fn open_from(disk: &SimDisk, from: Cursor) -> Result<(Log, Opened, Vec<Vec<u8>>), LogError> {
+/// Opens the log from `from` and returns what it showed.
+pub(super) fn open_from(
+    disk: &SimDisk,
+    from: Cursor,
+) -> Result<(Log, Opened, Vec<Vec<u8>>), LogError> {
     let mut shown = Vec::new();
     let (log, opened) = Log::open(Arc::new(disk.clone()), SMALL, from, |entry| {
         assert_eq!(entry.seq, from.seq + shown.len() as u64);

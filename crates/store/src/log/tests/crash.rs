@@ -1,6 +1,6 @@
 //! Pulls the plug, and breaks the disk, at every single call of a story that rolls over segments.
 
-use super::{append, batch, open};
+use super::{append, batch, open, open_from};
 use crate::log::{Log, LogError};
 use crate::sim::{Fault, SimDisk};
 
@@ -139,6 +139,43 @@ fn a_failing_disk_stops_the_log_and_loses_nothing_it_acknowledged() {
         for seed in 0..SEEDS {
             check(&next.crash(seed), shown, &format!("call {nth}, then seed {seed}"));
         }
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_unsynced_to_its_successor() {
+    for nth in 0..=calls() {
+        let disk = SimDisk::new(nth);
+        disk.cut_power_at(nth);
+        live(&disk);
+        let next = disk.restart();
+        let (mut log, ..) = open(&next).unwrap();
+        // Small, so that it goes where the killed process would have gone.
+        append(&mut log, &[1], 0).unwrap();
+        let acknowledged = log.next().seq - 1;
+        for seed in 0..SEEDS {
+            let (_, opened, _) = open(&next.crash(seed)).unwrap();
+            assert!(opened.next.seq > acknowledged, "call {nth}, seed {seed}: {opened:?}");
+        }
+    }
+}
+
+#[test]
+fn what_follows_a_snapshot_at_the_end_of_a_segment_is_made_durable_too() {
+    for seed in 0..SEEDS {
+        let disk = SimDisk::new(seed);
+        let (mut log, ..) = open(&disk).unwrap();
+        append(&mut log, &[2], 200).unwrap();
+        let snapshot = log.next();
+        // Making the next segment takes five calls, then comes the write, and then the sync.
+        disk.fail_at(6, Fault::Broken);
+        append(&mut log, &[3], 300).unwrap_err();
+        let next = disk.restart();
+        let (log, _, shown) = open_from(&next, snapshot).unwrap();
+        assert_eq!((shown.len(), log.next().position.segment), (3, 3));
+        drop(log);
+        let (_, _, shown) = open(&next.crash(seed)).unwrap();
+        assert_eq!(shown.len(), 5, "seed {seed}");
     }
 }
 

@@ -1,0 +1,62 @@
+//! One run of one verb: whom it asks, how it prints, and which ids it was given.
+
+use baton_engine::view::{Answer, Found};
+use baton_protocol::command::Command;
+use baton_protocol::id::{HandoffId, WorkflowId};
+
+use crate::client::{Client, Reply};
+use crate::failure::Failure;
+use crate::show::Output;
+use crate::value::{Id, Place};
+
+/// What every verb that asks the coordinator has at hand.
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    pub(crate) out: Output,
+}
+
+impl Session {
+    /// Asks for a change and reads what it came to.
+    pub(crate) fn submit(&self, command: Command) -> Result<(Reply, Answer), Failure> {
+        let reply = self.client.command(&command)?;
+        let answer = reply.read()?;
+        Ok((reply, answer))
+    }
+
+    /// Where paths are typed from.
+    pub(crate) fn place(&self) -> Place {
+        Place::new(self.client.workspace().root())
+    }
+
+    /// What an id, or a beginning of one, names.
+    pub(crate) fn find(&self, id: &Id) -> Result<Found, Failure> {
+        self.client.read(format!("/v1/find/{id}"))?.read()
+    }
+
+    /// The workflow that is meant.
+    pub(crate) fn workflow(&self, id: &Id) -> Result<WorkflowId, Failure> {
+        if let Some(whole) = id.whole() {
+            return Ok(whole);
+        }
+        match self.find(id)? {
+            Found::Workflow(workflow) => Ok(workflow),
+            Found::Handoff(_) => Err(wrong_kind(id, "handoff", "workflow")),
+        }
+    }
+
+    /// The handoff that is meant.
+    pub(crate) fn handoff(&self, id: &Id) -> Result<HandoffId, Failure> {
+        if let Some(whole) = id.whole() {
+            return Ok(whole);
+        }
+        match self.find(id)? {
+            Found::Handoff(handoff) => Ok(handoff),
+            Found::Workflow(_) => Err(wrong_kind(id, "workflow", "handoff")),
+        }
+    }
+}
+
+fn wrong_kind(id: &Id, found: &str, expected: &str) -> Failure {
+    let sentence = format!("{id} names a {found}; expected a {expected}");
+    Failure::usage(sentence, format!("`baton show {id}` lists the ids that belong to it"))
+}

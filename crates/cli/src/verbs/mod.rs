@@ -1,0 +1,111 @@
+//! The verbs: each reads its arguments, asks, and prints. One file for each, or for a few that
+//! belong together.
+
+mod agent;
+mod answer;
+mod artifact;
+mod audit;
+mod backup;
+mod cancel;
+mod completions;
+mod holder;
+mod import;
+mod inbox;
+mod init;
+mod life;
+mod list;
+mod lock;
+mod pass;
+mod rows;
+mod serve;
+mod show;
+mod start;
+mod stats;
+mod token;
+mod vars;
+mod wait;
+
+use clap::Subcommand;
+
+use crate::args::{Cli, Global};
+use crate::caller::Caller;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::{Output, time};
+use crate::workspace::Workspace;
+
+/// Everything that can be asked at the command line.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Init(init::Init),
+    Agent(agent::Agent),
+    Token(token::Token),
+    Start(start::Start),
+    Pass(Box<pass::Pass>),
+    Wait(wait::Wait),
+    Cancel(cancel::Cancel),
+    Inbox(inbox::Inbox),
+    Accept(answer::Accept),
+    Reject(answer::Reject),
+    Defer(answer::Defer),
+    Progress(holder::Progress),
+    Return(holder::Return),
+    Complete(holder::Complete),
+    Vars(vars::Vars),
+    Artifact(artifact::Artifact),
+    Lock(lock::Lock),
+    Unlock(lock::Unlock),
+    List(list::List),
+    Show(show::Show),
+    Stats(stats::Stats),
+    Audit(audit::Audit),
+    Status(serve::Status),
+    Serve(serve::Serve),
+    Stop(serve::Stop),
+    Backup(backup::Backup),
+    Completions(completions::Completions),
+}
+
+/// Does what was asked.
+pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
+    let Cli { global, verb } = cli;
+    let (json, quiet, color) = (global.json, global.quiet, global.color());
+    let out = Output { json, quiet, color, now: time::now() };
+    match verb {
+        Verb::Init(init) => init.run(out),
+        Verb::Completions(completions) => completions.run(out),
+        Verb::Serve(serve) => serve.run(&Workspace::find(global.workspace.as_deref())?),
+        Verb::Agent(agent) => agent.run(&session(global, out)?),
+        Verb::Token(token) => token.run(&session(global, out)?),
+        Verb::Start(start) => start.run(&session(global, out)?),
+        Verb::Pass(pass) => pass.run(&session(global, out)?),
+        Verb::Wait(wait) => wait.run(&session(global, out)?),
+        Verb::Cancel(cancel) => cancel.run(&session(global, out)?),
+        Verb::Inbox(inbox) => inbox.run(&session(global, out)?),
+        Verb::Accept(accept) => accept.run(&session(global, out)?),
+        Verb::Reject(reject) => reject.run(&session(global, out)?),
+        Verb::Defer(defer) => defer.run(&session(global, out)?),
+        Verb::Progress(progress) => progress.run(&session(global, out)?),
+        Verb::Return(give) => give.run(&session(global, out)?),
+        Verb::Complete(complete) => complete.run(&session(global, out)?),
+        Verb::Vars(vars) => vars.run(&session(global, out)?),
+        Verb::Artifact(artifact) => artifact.run(&session(global, out)?),
+        Verb::Lock(lock) => lock.run(&session(global, out)?),
+        Verb::Unlock(unlock) => unlock.run(&session(global, out)?),
+        Verb::List(list) => list.run(&session(global, out)?),
+        Verb::Show(show) => show.run(&session(global, out)?),
+        Verb::Stats(stats) => stats.run(&session(global, out)?),
+        Verb::Audit(audit) => audit.run(&session(global, out)?),
+        Verb::Status(status) => status.run(&session(global, out)?),
+        Verb::Stop(stop) => stop.run(&session(global, out)?),
+        Verb::Backup(backup) => backup.run(&session(global, out)?),
+    }
+}
+
+/// Who asks comes first: a marked agent without a token hears so wherever it stands.
+fn session(global: Global, out: Output) -> Result<Session, Failure> {
+    let caller = Caller::from_env(global.on_behalf)?;
+    let workspace = Workspace::find(global.workspace.as_deref())?;
+    Ok(Session { client: Client::new(workspace, caller, global.key)?, out })
+}

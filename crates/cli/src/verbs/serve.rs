@@ -1,0 +1,158 @@
+//! `baton serve`, `status` and `stop`: the coordinator's life. Verbs start it by themselves.
+
+use std::time::{Duration, Instant};
+
+use baton_engine::view;
+use baton_server::ServeError;
+use clap::Args;
+use hyper::Method;
+use serde_json::json;
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::time::{both, relative};
+use crate::workspace::{Workspace, idle};
+
+/// How long a coordinator that was told to stop may take to write everything down.
+const STOP_WITHIN: Duration = Duration::from_secs(30);
+
+/// Run the coordinator in the foreground
+///
+/// There is one coordinator per workspace, and verbs start it when they need it; run it yourself
+/// to watch its log or to put it under a supervisor. It stops on Ctrl-C, SIGTERM and `baton stop`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton serve
+  baton serve --idle-after 10m
+  BATON_LOG=debug baton serve")]
+pub(crate) struct Serve {
+    /// Detach from the terminal; give way if a coordinator runs already
+    #[arg(long)]
+    background: bool,
+    /// Stop after this long without a request, or never [default: never in the foreground]
+    #[arg(long, value_name = "DURATION", value_parser = idle_after)]
+    idle_after: Option<IdleAfter>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct IdleAfter(Option<Duration>);
+
+fn idle_after(text: &str) -> Result<IdleAfter, String> {
+    idle(text).map(IdleAfter)
+}
+
+impl Serve {
+    pub(crate) fn run(self, workspace: &Workspace) -> Result<(), Failure> {
+        let idle_after = match (self.idle_after, self.background) {
+            (Some(IdleAfter(after)), _) => after,
+            (None, true) => workspace.idle_after()?,
+            (None, false) => None,
+        };
+        if self.background {
+            // A session of its own: Ctrl-C in the terminal of the verb that started it must not
+            // end it. It fails only for a process that leads its group, which is detached enough.
+            let _ = rustix::process::setsid();
+        }
+        let filter = EnvFilter::try_from_env("BATON_LOG").unwrap_or_else(|_| "info".into());
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+
+        let root = workspace.root().to_owned();
+        match baton_server::serve(baton_server::Options { workspace: root, idle_after }) {
+            Ok(()) => Ok(()),
+            // Somebody serves this workspace, which is all that was wanted.
+            Err(ServeError::AlreadyRunning { .. }) if self.background => Ok(()),
+            Err(error) => {
+                let hint = "`baton status` tells whether another coordinator runs here";
+                Err(Failure::failed(error.to_string(), hint))
+            }
+        }
+    }
+}
+
+/// Tell whether the coordinator runs, and how it is
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton status
+  baton status --json | jq .pid")]
+pub(crate) struct Status {}
+
+impl Status {
+    pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+        let out = session.out;
+        let Some(reply) = session.client.peek(Method::GET, "/v1/status")? else {
+            if out.json {
+                return out.value(&json!({"running": false}));
+            }
+            return out.page(|page| {
+                page.line("no coordinator runs here; the next verb starts one");
+                Ok(())
+            });
+        };
+        out.answer(&reply, |page| {
+            let status: view::Status = reply.read()?;
+            page.line(format!("the coordinator runs as process {}", status.pid));
+            page.field("version", &status.version);
+            page.field("workspace", session.client.workspace().root().display());
+            page.field("since", both(status.started_at, page.now));
+            page.field("records", format!("{} ({} indexed)", status.records, status.indexed));
+            page.field("workflows", format!("{} open", status.open_workflows));
+            page.field("agents", status.agents);
+            page.field("outbox", status.outbox);
+            page.field_if("cut at start", status.cut_at_start.as_ref());
+            Ok(())
+        })
+    }
+}
+
+/// Stop the coordinator
+///
+/// Nothing is lost: work, timers and results are in the ledger, and the next verb starts it again.
+/// Returns when it has gone.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton stop")]
+pub(crate) struct Stop {}
+
+impl Stop {
+    pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+        let out = session.out;
+        let stopped = session.client.peek(Method::POST, "/v1/stop")?.is_some();
+        if stopped {
+            gone(session)?;
+        }
+        if out.json {
+            return out.value(&json!({"stopped": stopped}));
+        }
+        if out.quiet {
+            return Ok(());
+        }
+        out.page(|page| {
+            page.line(if stopped { "stopped" } else { "no coordinator runs here" });
+            Ok(())
+        })
+    }
+}
+
+/// Waits until nobody listens on the socket any more.
+fn gone(session: &Session) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    let socket = session.client.workspace().socket();
+    while std::os::unix::net::UnixStream::connect(&socket).is_ok() {
+        if begun.elapsed() > STOP_WITHIN {
+            let sentence = format!(
+                "the coordinator still runs: it was told to stop {}",
+                relative(session.out.now, crate::show::time::now())
+            );
+            let log = session.client.workspace().log();
+            return Err(Failure::failed(sentence, format!("see {}", log.display())));
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+    Ok(())
+}

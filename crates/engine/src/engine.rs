@@ -1,0 +1,130 @@
+//! Submitting: the one way in.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_protocol::command::{Actor, Command, Submission};
+use baton_protocol::decide;
+use baton_protocol::event::{Event, StreamId};
+use baton_protocol::id::{Fence, HandoffId};
+use baton_protocol::limits::BODY_INLINE_BYTES_MAX;
+use baton_protocol::refusal::Refusal;
+use baton_protocol::text::{BlobRef, Body};
+use baton_protocol::time::Timestamp;
+use baton_store::{Embedded, Ledger, LedgerError, Recorded, Request, TransactError};
+use tokio::sync::watch;
+
+use crate::clock::{Clock, SystemClock};
+use crate::view::Answer;
+
+/// Decides, records, and answers questions about what was recorded.
+pub struct Engine {
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) started_at: Timestamp,
+}
+
+/// Why a command came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// The rules say no; nothing was recorded.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The ledger could not; the same command may be asked again.
+    #[error(transparent)]
+    Failed(#[from] LedgerError),
+}
+
+impl From<TransactError> for SubmitError {
+    fn from(error: TransactError) -> Self {
+        match error {
+            TransactError::Refused(refusal) => Self::Refused(refusal),
+            TransactError::Failed(failure) => Self::Failed(failure),
+        }
+    }
+}
+
+impl Engine {
+    /// The engine of the workspace whose data lie in `folder`, on the machine's clock.
+    pub fn open(folder: &Path) -> Result<Self, LedgerError> {
+        Ok(Self::on(Arc::new(Embedded::open(folder)?), Arc::new(SystemClock)))
+    }
+
+    /// An engine on any ledger and any clock.
+    pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
+        let started_at = clock.now();
+        Self { ledger, clock, started_at }
+    }
+
+    /// Takes a command from any entry, decides it, and records what was decided.
+    ///
+    /// When this returns `Ok`, the decision is durable. Its effects have not run yet: the outbox
+    /// runs them from the ledger, so a crash here loses nothing.
+    pub async fn submit(&self, submission: Submission) -> Result<Answer, SubmitError> {
+        let submission = self.stow(submission).await?;
+        // The clock is read here, once, and handed in: a decision that is run again after a
+        // conflict must not find itself at another time than the first.
+        let request = Request {
+            target: submission.target(),
+            command: submission.id,
+            by: by(&submission.actor),
+            now: self.clock.now(),
+            decide: Box::new(move |world, now| decide(world, &submission, now)),
+        };
+        Ok(answer(self.ledger.transact(request).await?))
+    }
+
+    /// Keeps large bodies beside the ledger, so that the record can name them.
+    async fn stow(&self, mut submission: Submission) -> Result<Submission, LedgerError> {
+        let body = match &mut submission.command {
+            Command::Pass(pass) => pass.context.conversation_history.as_mut(),
+            Command::Return(give) => give.result.as_mut().map(|result| &mut result.body),
+            Command::Complete(complete) => complete.result.as_mut(),
+            _ => None,
+        };
+        if let Some(body) = body
+            && let Body::Inline(json) = &*body
+            && json.weight() > BODY_INLINE_BYTES_MAX
+        {
+            let bytes = json.as_value().to_string().into_bytes();
+            let size = bytes.len() as u64;
+            let hash = self.ledger.put_blob(bytes).await?;
+            *body = Body::Blob(BlobRef { sha256: hash.to_string(), bytes: size });
+        }
+        Ok(submission)
+    }
+
+    /// Tells whenever something was recorded. It closes when the ledger stops, which is for good.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.ledger.committed()
+    }
+}
+
+/// Who asked, for the record.
+fn by(actor: &Actor) -> String {
+    match actor {
+        Actor::Operator => "operator".to_owned(),
+        Actor::Agent(agent) => agent.to_string(),
+        Actor::OperatorAs(agent) => format!("operator as {agent}"),
+        Actor::Coordinator => "coordinator".to_owned(),
+    }
+}
+
+fn answer(recorded: Recorded) -> Answer {
+    let handoff = recorded.events.iter().find_map(Event::handoff);
+    let workflow = match &recorded.stream {
+        StreamId::Workflow(id) => Some(*id),
+        StreamId::Agent(_) | StreamId::Workspace => None,
+    };
+    let fence = fence(&recorded.events, handoff);
+    Answer { seq: recorded.seq, workflow, handoff, fence, events: recorded.events }
+}
+
+/// The number that the asker shows from now on.
+fn fence(events: &[Event], handoff: Option<HandoffId>) -> Option<Fence> {
+    events.iter().find_map(|event| match event {
+        Event::Accepted { fence, .. } => Some(*fence),
+        Event::Started { .. } if handoff.is_none() => Some(Fence::default().next()),
+        _ => None,
+    })
+}

@@ -1,0 +1,90 @@
+//! Carrying out effects: lent from the ledger, done, settled. At least once, never lost.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use baton_protocol::command::{Actor, Command, Settle, Submission};
+use baton_protocol::effect::Effect;
+use baton_protocol::id::CommandId;
+use baton_protocol::text::Text;
+use baton_protocol::time::Allowance;
+use baton_store::{LedgerError, Loan};
+use tokio::process;
+
+use crate::engine::{Engine, SubmitError};
+
+/// Effects that are carried out at once.
+const LOANS_MAX: usize = 16;
+/// How long a loan lasts before another may try.
+const LOAN_LASTS: Allowance = Allowance::from_secs(60);
+/// How long a `notify` command may take.
+const NOTIFY_TIME_MAX: Duration = Duration::from_secs(10);
+/// How often the outbox is looked at even if nothing was recorded, for loans that ran out.
+const SLEEP_MAX: Duration = Duration::from_secs(15);
+
+impl Engine {
+    /// Carries out what waits in the outbox. Returns how many effects there were.
+    pub async fn run_effects(&self) -> Result<usize, LedgerError> {
+        let now = self.clock.now();
+        let loans = self.ledger.lend(now, LOAN_LASTS.after(now), LOANS_MAX).await?;
+        let count = loans.len();
+        for loan in loans {
+            let note = carry_out(&loan).await;
+            match self.submit(settle(&loan, note)).await {
+                Ok(_) | Err(SubmitError::Refused(_)) => (),
+                Err(SubmitError::Failed(failure)) => return Err(failure),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Carries out effects until the ledger stops.
+    pub async fn run_outbox(&self) {
+        let mut changes = self.changes();
+        loop {
+            match self.run_effects().await {
+                Ok(0) => (),
+                Ok(_) => continue,
+                Err(failure) => tracing::warn!(%failure, "could not carry out effects"),
+            }
+            let changed = tokio::time::timeout(SLEEP_MAX, changes.changed());
+            if let Ok(Err(_)) = changed.await {
+                return;
+            }
+        }
+    }
+}
+
+/// Does what the effect says. A notice that fails is not sent again: the inbox has it anyway.
+async fn carry_out(loan: &Loan) -> String {
+    match &loan.effect {
+        Effect::Notify { agent, argv, workflow, handoff, news } => {
+            let Some((program, words)) = argv.split_first() else {
+                return "no command".to_owned();
+            };
+            let mut command = process::Command::new(program);
+            command
+                .args(words)
+                .env("BATON_AGENT", agent.as_str())
+                .env("BATON_WORKFLOW", workflow.to_string())
+                .env("BATON_HANDOFF", handoff.to_string())
+                .env("BATON_NEWS", news.to_string())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .kill_on_drop(true);
+            match tokio::time::timeout(NOTIFY_TIME_MAX, command.status()).await {
+                Ok(Ok(status)) => status.to_string(),
+                Ok(Err(error)) => format!("could not run: {error}"),
+                Err(_) => "ended after its time limit".to_owned(),
+            }
+        }
+    }
+}
+
+fn settle(loan: &Loan, note: String) -> Submission {
+    let id = CommandId::from_key("coordinator", &format!("settle {}", loan.id));
+    let note: Text = note.parse().unwrap_or_else(|_| "done".parse().expect("a fixed text"));
+    let command = Command::Settle(Settle { effect: loan.id, note });
+    Submission { id, actor: Actor::Coordinator, command }
+}

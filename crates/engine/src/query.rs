@@ -1,0 +1,426 @@
+//! Questions: inbox, workflows, handoffs, audit, statistics. They change nothing.
+//!
+//! Who asks matters: an agent sees the work it holds, held or passed, and no other.
+
+use baton_protocol::World;
+use baton_protocol::command::Actor;
+use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
+use baton_protocol::limits::PAGE_ROWS_MAX;
+use baton_protocol::refusal::Refusal;
+use baton_protocol::text::BlobRef;
+use baton_protocol::time::Timestamp;
+use baton_protocol::workflow::Workflow;
+use baton_store::{Filter, LedgerError, Scope, WorkflowPage, WorkflowRow};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::engine::Engine;
+use crate::view::{
+    self, AgentView, Bodies, Found, HandoffLine, HandoffView, Inbox, LockView, Package, Past,
+    Stats, Status, Verified, WorkflowLine, WorkflowView,
+};
+
+/// Which audit records are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct AuditQuery {
+    /// Of this workflow.
+    pub workflow: Option<WorkflowId>,
+    /// Of this handoff.
+    pub handoff: Option<HandoffId>,
+    /// Passed by this agent.
+    pub from: Option<AgentId>,
+    /// Passed to this agent.
+    pub to: Option<AgentId>,
+    /// Passed by or to this agent.
+    pub agent: Option<AgentId>,
+    /// Of these types; none means any.
+    pub kinds: Vec<String>,
+    /// From this moment on.
+    pub since: Option<Timestamp>,
+    /// Before this moment.
+    pub until: Option<Timestamp>,
+    /// With larger numbers.
+    pub after: Option<u64>,
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// The newest first.
+    pub newest: bool,
+}
+
+/// Which workflows are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct WorkflowQuery {
+    /// Closed ones, too.
+    pub all: bool,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+/// Which handoffs are asked for, among those of live workflows.
+#[derive(Clone, Debug, Default)]
+pub struct HandoffQuery {
+    /// Those that are over, too.
+    pub all: bool,
+    /// Passed by or to this agent.
+    pub agent: Option<AgentId>,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The rules say no, or the thing is not there.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// No id begins like this.
+    #[error("nothing has an id that begins with {prefix}")]
+    NotFound {
+        /// What was given.
+        prefix: String,
+    },
+    /// Several ids begin like this.
+    #[error("{} ids begin with {prefix}: {}", .ids.len(), .ids.join(", "))]
+    Ambiguous {
+        /// What was given.
+        prefix: String,
+        /// Some of them.
+        ids: Vec<String>,
+    },
+    /// The ledger could not.
+    #[error(transparent)]
+    Failed(#[from] LedgerError),
+}
+
+fn unreadable(source: serde_json::Error) -> QueryError {
+    let what = "a record of the ledger cannot be read".to_owned();
+    QueryError::Failed(LedgerError::Failed { what, source: Box::new(source) })
+}
+
+/// Whether `viewer` may see this workflow.
+fn may_see(viewer: &Actor, workflow: &Workflow) -> bool {
+    match viewer {
+        Actor::Operator | Actor::OperatorAs(_) | Actor::Coordinator => true,
+        Actor::Agent(agent) => workflow.readers.contains(agent),
+    }
+}
+
+impl Engine {
+    /// Looks at the states of `scope`.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        scope: Scope,
+        view: impl FnOnce(&World) -> T + Send + 'static,
+    ) -> Result<T, LedgerError> {
+        let (show, shown) = oneshot::channel();
+        let look = Box::new(move |world: &World| drop(show.send(view(world))));
+        self.ledger.look(scope, look).await?;
+        let ended = |_| LedgerError::Stopped { why: "a look was not taken".to_owned() };
+        shown.await.map_err(ended)
+    }
+
+    /// All agents.
+    pub async fn agents(&self) -> Result<Vec<AgentView>, QueryError> {
+        let all = |world: &World| world.agents.values().map(view::agent_view).collect();
+        Ok(self.look(Scope::Agents, all).await?)
+    }
+
+    /// One agent.
+    pub async fn agent(&self, id: AgentId) -> Result<AgentView, QueryError> {
+        let scope = Scope::Agent(id.clone());
+        let found = self.look(scope, move |world| world.agent(&id).map(view::agent_view)).await?;
+        Ok(found?)
+    }
+
+    /// What concerns an agent.
+    pub async fn inbox(&self, agent: AgentId) -> Result<Inbox, QueryError> {
+        let scope = Scope::Agent(agent.clone());
+        let inbox = self.look(scope, move |world| {
+            world.agent(&agent)?;
+            Ok::<_, Refusal>(view::inbox(world, &agent))
+        });
+        Ok(inbox.await??)
+    }
+
+    /// One workflow, live or over.
+    pub async fn workflow(
+        &self,
+        viewer: Actor,
+        id: WorkflowId,
+    ) -> Result<WorkflowView, QueryError> {
+        let seer = viewer.clone();
+        let live = self.look(Scope::Workflow(id), move |world| {
+            let workflow = world.workflows.get(&id).filter(|found| may_see(&seer, found))?;
+            Some(view::workflow_view(world, id, workflow, None))
+        });
+        if let Some(view) = live.await? {
+            return Ok(view);
+        }
+        let past = self.past(id).await?;
+        let workflow = past.world.workflows.get(&id).filter(|found| may_see(&viewer, found));
+        let workflow = workflow.ok_or(Refusal::UnknownWorkflow { workflow: id })?;
+        Ok(view::workflow_view(&past.world, id, workflow, past.ended.as_ref()))
+    }
+
+    /// Tells the story of a workflow again, from its records.
+    async fn past(&self, id: WorkflowId) -> Result<Past, QueryError> {
+        let mut lines = Vec::new();
+        let mut after_seq = None;
+        loop {
+            let workflow = Some(*id.as_bytes());
+            let filter = Filter { workflow, after_seq, ..Filter::default() };
+            let page = self.ledger.history(filter).await?;
+            let Some(last) = page.last() else { break };
+            after_seq = Some(baton_store::Record::read(last).map_err(unreadable)?.seq);
+            lines.extend(page);
+        }
+        view::replay(id, &lines).map_err(unreadable)
+    }
+
+    /// One handoff, of a workflow that is live or over.
+    pub async fn handoff(&self, viewer: Actor, id: HandoffId) -> Result<HandoffView, QueryError> {
+        let unknown = Refusal::UnknownHandoff { handoff: id };
+        let seer = viewer.clone();
+        let live = self.look(Scope::Handoff(id), move |world| shown(world, &seer, id));
+        let shown = match live.await? {
+            Some(shown) => Some(shown),
+            None => {
+                let rows = self.ledger.find_handoffs(id.to_string()).await?;
+                let home = rows.first().and_then(|row| row.workflow).ok_or(unknown.clone())?;
+                let past = self.past(WorkflowId::from_bytes(home)).await?;
+                shown(&past.world, &viewer, id)
+            }
+        };
+        let (mut view, bodies) = shown.ok_or(unknown)?;
+        self.fetch(&mut view, bodies).await?;
+        Ok(view)
+    }
+
+    /// Everything the holder of a handoff gets.
+    pub async fn package(&self, viewer: Actor, id: HandoffId) -> Result<Package, QueryError> {
+        let handoff = self.handoff(viewer, id).await?;
+        Ok(Package { fence: handoff.line.fence, handoff })
+    }
+
+    /// Reads the bodies that lie beside the ledger.
+    async fn fetch(&self, view: &mut HandoffView, bodies: Bodies) -> Result<(), QueryError> {
+        if let Some(blob) = bodies.history {
+            view.context.conversation_history = Some(self.body(&blob).await?);
+        }
+        if let Some(blob) = bodies.result
+            && let Some(result) = &mut view.result
+        {
+            result["result"]["body"] = self.body(&blob).await?;
+        }
+        Ok(())
+    }
+
+    async fn body(&self, blob: &BlobRef) -> Result<Value, QueryError> {
+        let name = |source| {
+            let what = "a record names a body in no known way".to_owned();
+            LedgerError::Failed { what, source: Box::new(source) }
+        };
+        let hash = baton_store::Hash::from_hex(blob.sha256.as_bytes()).map_err(name)?;
+        serde_json::from_slice(&self.ledger.blob(hash).await?).map_err(unreadable)
+    }
+
+    /// Handoffs of live workflows, the oldest first.
+    pub async fn handoffs(
+        &self,
+        viewer: Actor,
+        query: HandoffQuery,
+    ) -> Result<Vec<HandoffLine>, QueryError> {
+        let scope = query.agent.clone().map_or(Scope::Everything, Scope::Agent);
+        let lines = self.look(scope, move |world| {
+            let mut lines: Vec<HandoffLine> = Vec::new();
+            for (id, workflow) in world.workflows.iter().filter(|(_, w)| may_see(&viewer, w)) {
+                let handoffs = workflow.handoffs.values();
+                let wanted = handoffs.filter(|handoff| query.all || !handoff.state.is_over());
+                lines.extend(wanted.map(|handoff| view::handoff_line(*id, workflow, handoff)));
+            }
+            if let Some(agent) = &query.agent {
+                lines.retain(|line| line.from_agent == *agent || line.to_agent == *agent);
+            }
+            lines.sort_by_key(|line| (line.initiated_at, line.id));
+            lines.truncate(query.limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX));
+            lines
+        });
+        Ok(lines.await?)
+    }
+
+    /// Workflows, the newest first. Agents see only live ones that they had a part in.
+    pub async fn workflows(
+        &self,
+        viewer: Actor,
+        query: WorkflowQuery,
+    ) -> Result<Vec<WorkflowLine>, QueryError> {
+        let most = query.limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX);
+        let closed_too = query.all && !matches!(viewer, Actor::Agent(_));
+        let live = self.look(Scope::Everything, move |world| {
+            let seen = world.workflows.iter().filter(|(_, workflow)| may_see(&viewer, workflow));
+            let mut lines: Vec<_> =
+                seen.map(|(id, workflow)| view::workflow_line(*id, workflow)).collect();
+            lines.sort_by_key(|line| std::cmp::Reverse((line.started_at, line.id)));
+            lines.truncate(most);
+            lines
+        });
+        let mut lines = live.await?;
+        if closed_too {
+            let limit = u32::try_from(most).unwrap_or(u32::MAX);
+            let page = WorkflowPage { open: Some(false), limit, ..WorkflowPage::default() };
+            lines.extend(self.ledger.workflows(page).await?.into_iter().map(closed_line));
+            lines.sort_by_key(|line| std::cmp::Reverse((line.started_at, line.id)));
+            lines.truncate(most);
+        }
+        Ok(lines)
+    }
+
+    /// All file locks.
+    pub async fn locks(&self) -> Result<Vec<LockView>, QueryError> {
+        Ok(self.look(Scope::Everything, view::lock_views).await?)
+    }
+
+    /// Finds what an id, or the beginning of one, names.
+    pub async fn find(&self, prefix: &str) -> Result<Found, QueryError> {
+        let not_found = || QueryError::NotFound { prefix: prefix.chars().take(40).collect() };
+        let digits = prefix.bytes().filter(|b| *b != b'-').count();
+        let fits = |b: u8| b.is_ascii_hexdigit() || b == b'-';
+        if !(1..=32).contains(&digits) || !prefix.bytes().all(fits) {
+            return Err(not_found());
+        }
+        let prefix = prefix.to_lowercase();
+        let workflows = self.ledger.find_workflows(prefix.clone()).await?;
+        let handoffs = self.ledger.find_handoffs(prefix.clone()).await?;
+        let workflow = |row: &WorkflowRow| Found::Workflow(WorkflowId::from_bytes(row.uuid));
+        let mut found: Vec<Found> = workflows.iter().map(workflow).collect();
+        found.extend(handoffs.iter().map(|row| Found::Handoff(HandoffId::from_bytes(row.uuid))));
+        match found.as_slice() {
+            [] => Err(not_found()),
+            [only] => Ok(*only),
+            [..] => {
+                let name = |found: &Found| match found {
+                    Found::Workflow(id) => format!("{id} (workflow)"),
+                    Found::Handoff(id) => format!("{id} (handoff)"),
+                };
+                Err(QueryError::Ambiguous { prefix, ids: found.iter().take(5).map(name).collect() })
+            }
+        }
+    }
+
+    /// Ledger records, as they are stored. Agents see those that concern them.
+    pub async fn audit(&self, viewer: Actor, query: AuditQuery) -> Result<Vec<Value>, QueryError> {
+        let mut filter = Filter {
+            workflow: query.workflow.map(|id| *id.as_bytes()),
+            handoff: query.handoff.map(|id| *id.as_bytes()),
+            from: query.from.map(String::from),
+            to: query.to.map(String::from),
+            agent: query.agent.map(String::from),
+            kinds: query.kinds,
+            since: query.since.map(Timestamp::as_micros),
+            until: query.until.map(Timestamp::as_micros),
+            after_seq: query.after,
+            newest_first: query.newest,
+            ..Filter::default()
+        };
+        let most = query.limit.unwrap_or(PAGE_ROWS_MAX).clamp(1, PAGE_ROWS_MAX);
+        filter.limit = u32::try_from(most).unwrap_or(u32::MAX);
+        if let Actor::Agent(agent) = &viewer {
+            match (query.handoff, query.workflow) {
+                (Some(id), _) => drop(self.handoff(viewer, id).await?),
+                (None, Some(id)) => drop(self.workflow(viewer, id).await?),
+                (None, None) => filter.agent = Some(agent.to_string()),
+            }
+        }
+        let lines = self.ledger.history(filter).await?;
+        lines.iter().map(|line| serde_json::from_slice(line).map_err(unreadable)).collect()
+    }
+
+    /// Counts over all of history.
+    pub async fn stats(&self) -> Result<Stats, QueryError> {
+        let (pending, open) = self
+            .look(Scope::Everything, |world| {
+                let pending: usize = world.workflows.values().map(|w| w.open().count()).sum();
+                (pending as u64, world.workflows.len() as u64)
+            })
+            .await?;
+        let mut stats = Stats {
+            total_handoffs: 0,
+            pending_handoffs: pending,
+            handoffs_by_agent: Default::default(),
+            records_by_type: Default::default(),
+            open_workflows: open,
+            total_workflows: 0,
+            records: self.ledger.condition().records,
+        };
+        for tally in self.ledger.counts().await? {
+            match tally.kind.as_str() {
+                "started" => stats.total_workflows += tally.count,
+                "initiated" => {
+                    stats.total_handoffs += tally.count;
+                    let agents = &mut stats.handoffs_by_agent;
+                    let from = tally.from.unwrap_or_default();
+                    agents.entry(from).or_default().sent += tally.count;
+                    let to = tally.to.unwrap_or_default();
+                    agents.entry(to).or_default().received += tally.count;
+                }
+                _ => (),
+            }
+            *stats.records_by_type.entry(tally.kind).or_default() += tally.count;
+        }
+        Ok(stats)
+    }
+
+    /// How the coordinator is.
+    pub async fn status(&self) -> Result<Status, QueryError> {
+        let condition = self.ledger.condition();
+        let (open, agents, outbox) = self
+            .look(Scope::Everything, |world| {
+                let count = |n: usize| n as u64;
+                (count(world.workflows.len()), count(world.agents.len()), count(world.outbox.len()))
+            })
+            .await?;
+        Ok(Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            started_at: self.started_at,
+            records: condition.records,
+            indexed: condition.indexed,
+            open_workflows: open,
+            agents,
+            outbox,
+            cut_at_start: condition.cut,
+        })
+    }
+
+    /// Reads every record and follows every chain.
+    pub async fn verify(&self) -> Result<Verified, QueryError> {
+        let checked = self.ledger.check().await?;
+        let baton_store::Checked { records, streams, problem } = checked;
+        Ok(Verified { records, streams, problem })
+    }
+
+    /// Copies the ledger into an empty folder while work goes on.
+    pub async fn backup(&self, to: std::path::PathBuf) -> Result<(u64, u64), QueryError> {
+        Ok(self.ledger.backup(to).await?)
+    }
+}
+
+/// The handoff, if it is in this world and `viewer` may see it.
+fn shown(world: &World, viewer: &Actor, id: HandoffId) -> Option<(HandoffView, Bodies)> {
+    let (home, workflow, handoff) = world.handoff(id).ok()?;
+    let agent = viewer.agent();
+    let concerns = handoff.to == agent || handoff.terms.from_agent == agent;
+    let seen = concerns || may_see(viewer, workflow);
+    seen.then(|| view::handoff_view(world, home, workflow, handoff))
+}
+
+fn closed_line(row: WorkflowRow) -> WorkflowLine {
+    WorkflowLine {
+        id: WorkflowId::from_bytes(row.uuid),
+        title: row.title.unwrap_or_default(),
+        status: row.outcome.unwrap_or_else(|| "open".to_owned()),
+        owner: None,
+        started_at: Timestamp::from_micros(row.started),
+        open_handoffs: 0,
+    }
+}

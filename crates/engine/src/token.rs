@@ -1,0 +1,75 @@
+//! Credentials: a secret that is shown once, and the digest that stays.
+
+use baton_protocol::agent::Token;
+use baton_protocol::command::{Actor, Command, IssueToken, Submission};
+use baton_protocol::id::{AgentId, CommandId, TokenId};
+use baton_protocol::time::{Allowance, Timestamp};
+use baton_store::{LedgerError, Scope};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::engine::{Engine, SubmitError};
+
+/// How every token begins, so that scanners and our own masking know one.
+const PREFIX: &str = "bt1_";
+const SECRET_BYTES: usize = 32;
+
+/// A token as it is shown, once.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewToken {
+    /// The whole secret.
+    pub token: String,
+    /// Its name, for taking it away.
+    pub id: TokenId,
+    /// Whose it is.
+    pub agent: AgentId,
+    /// Until when, if it ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Engine {
+    /// Makes a token for an agent, if `actor` may.
+    pub async fn create_token(
+        &self,
+        actor: Actor,
+        agent: AgentId,
+        span: Option<Allowance>,
+    ) -> Result<NewToken, SubmitError> {
+        let mut bytes = [0; SECRET_BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| LedgerError::Stopped {
+            why: format!("the system gives no random bytes: {error}"),
+        })?;
+        let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = format!("{PREFIX}{agent}_{secret}");
+        let id = CommandId::from_key("token", &digest(&token));
+        let issue = IssueToken { agent: agent.clone(), digest: digest(&token), span };
+        let command = Command::IssueToken(issue);
+        self.submit(Submission { id, actor, command }).await?;
+        let expires_at = span.map(|span| span.after(self.clock.now()));
+        Ok(NewToken { token, id: id.token(), agent, expires_at })
+    }
+
+    /// Returns whose token this is, if it is one that is in force.
+    pub async fn authenticate(&self, token: &str) -> Result<Option<AgentId>, LedgerError> {
+        let name = token.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_'));
+        let Some(agent) = name.and_then(|(name, _)| name.parse::<AgentId>().ok()) else {
+            return Ok(None);
+        };
+        let (shown, now) = (digest(token), self.clock.now());
+        self.look(Scope::Agent(agent.clone()), move |world| {
+            let tokens = world.agents.get(&agent).map_or(&[][..], |agent| &agent.tokens);
+            let fits = |held: &Token| {
+                let same: bool = held.digest.as_bytes().ct_eq(shown.as_bytes()).into();
+                same && held.expires_at.is_none_or(|at| at > now)
+            };
+            tokens.iter().any(fits).then_some(agent)
+        })
+        .await
+    }
+}
+
+fn digest(token: &str) -> String {
+    let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

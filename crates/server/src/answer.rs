@@ -1,0 +1,37 @@
+//! Reading what comes in: limited, and with the bad field named.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
+use baton_protocol::limits::REQUEST_BYTES_MAX;
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+/// A JSON body.
+pub(crate) struct Input<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let bytes = whole(request.into_body()).await?;
+        let mut reader = serde_json::Deserializer::from_slice(&bytes);
+        let read = serde_path_to_error::deserialize(&mut reader);
+        let value = read.map_err(|error| {
+            let path = error.path().to_string();
+            let field = Some(path).filter(|path| path != ".");
+            Problem::bad_input(field, error.into_inner().to_string())
+        })?;
+        reader.end().map_err(|error| Problem::bad_input(None, error.to_string()))?;
+        Ok(Self(value))
+    }
+}
+
+async fn whole(body: Body) -> Result<axum::body::Bytes, Problem> {
+    to_bytes(body, REQUEST_BYTES_MAX).await.map_err(|_| {
+        let detail = format!("a request over {REQUEST_BYTES_MAX} bytes, or one that broke off");
+        let hint = "pass large things as artifacts: by path, not by content";
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail, hint)
+    })
+}

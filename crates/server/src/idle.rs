@@ -1,0 +1,48 @@
+//! Idling out: a coordinator that nobody needs ends by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use tokio::sync::Notify;
+
+use crate::routes::App;
+
+/// Who is here, and whether somebody came since.
+#[derive(Default)]
+pub(crate) struct Activity {
+    present: AtomicUsize,
+    came: Notify,
+}
+
+/// Takes note of a request for as long as it lasts.
+pub(crate) async fn note(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    struct Present<'a>(&'a Activity);
+    impl Drop for Present<'_> {
+        fn drop(&mut self) {
+            self.0.present.fetch_sub(1, Ordering::SeqCst);
+            self.0.came.notify_one();
+        }
+    }
+    app.activity.present.fetch_add(1, Ordering::SeqCst);
+    let _present = Present(&app.activity);
+    next.run(request).await
+}
+
+/// Returns once nobody came for `span`, nobody is here, and no handoff waits for its time.
+pub(crate) async fn idled_out(app: &App, span: Duration) {
+    loop {
+        let came = tokio::time::timeout(span, app.activity.came.notified()).await;
+        if came.is_ok() || app.activity.present.load(Ordering::SeqCst) > 0 {
+            continue;
+        }
+        let waits = app.engine.next_wake().await.ok().flatten().is_some();
+        let owes = app.engine.status().await.is_ok_and(|status| status.outbox > 0);
+        if !waits && !owes {
+            return;
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Errors as they go out: RFC 9457, with our stable code and a hint.
+
+use axum::Json;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use baton_engine::{LedgerFailure, QueryError, SubmitError, causes};
+use baton_protocol::refusal::{Refusal, RefusalKind};
+use serde::Serialize;
+
+/// What went wrong, what stands in the way, and what to do next.
+#[derive(Debug)]
+pub(crate) struct Problem(Box<Details>);
+
+#[derive(Debug, Serialize)]
+struct Details {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    status: u16,
+    code: &'static str,
+    detail: String,
+    hint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(
+        status: StatusCode,
+        code: &'static str,
+        detail: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        let title = status.canonical_reason().unwrap_or("error");
+        let (detail, hint) = (detail.into(), hint.into());
+        Self {
+            kind: "about:blank",
+            title,
+            status: status.as_u16(),
+            code,
+            detail,
+            hint,
+            field: None,
+        }
+    }
+
+    /// Bad input: the field, what was found, what was expected.
+    pub(crate) fn bad_input(field: Option<String>, detail: impl Into<String>) -> Self {
+        let hint = "correct the field and ask again; nothing was recorded";
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        let mut problem = Self::new(status, "bad-input", detail, hint);
+        problem.0.field = field;
+        problem
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status =
+            StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, Json(self.0)).into_response();
+        let kind = header::HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        response
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let status = match refusal.kind() {
+            RefusalKind::NotFound => StatusCode::NOT_FOUND,
+            RefusalKind::Forbidden => StatusCode::FORBIDDEN,
+            RefusalKind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+            RefusalKind::Conflict => StatusCode::CONFLICT,
+        };
+        Self::new(status, refusal.code(), refusal.to_string(), refusal.hint())
+    }
+}
+
+impl From<SubmitError> for Problem {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::Refused(refusal) => refusal.into(),
+            SubmitError::Failed(failure) => failed(&failure),
+        }
+    }
+}
+
+impl From<QueryError> for Problem {
+    fn from(error: QueryError) -> Self {
+        let sentence = error.to_string();
+        match error {
+            QueryError::Refused(refusal) => refusal.into(),
+            QueryError::Failed(failure) => failed(&failure),
+            QueryError::NotFound { .. } => {
+                let hint = "`baton list --all` shows workflows, `baton inbox` what is for you";
+                Self::new(StatusCode::NOT_FOUND, "not-found", sentence, hint)
+            }
+            QueryError::Ambiguous { .. } => {
+                let hint = "give more of the id";
+                Self::new(StatusCode::CONFLICT, "ambiguous-id", sentence, hint)
+            }
+        }
+    }
+}
+
+fn failed(failure: &LedgerFailure) -> Problem {
+    tracing::error!(failure = causes(failure), "the ledger could not");
+    match failure {
+        LedgerFailure::DiskFull => {
+            let hint = "make room on the disk, then ask again";
+            Problem::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", failure.to_string(), hint)
+        }
+        LedgerFailure::Stopped { .. } => {
+            let hint = "ask again: the next command starts the coordinator anew";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopped", failure.to_string(), hint)
+        }
+        LedgerFailure::InUse { .. }
+        | LedgerFailure::NoBlob { .. }
+        | LedgerFailure::Failed { .. } => {
+            let hint = "the coordinator's log, .baton/run/coordinator.log, says more";
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            Problem::new(status, "failed", causes(failure), hint)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The routes, and what they share.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use baton_engine::Engine;
+use tokio::sync::watch;
+
+use crate::idle::Activity;
+use crate::problem::Problem;
+use crate::{commands, idle, reads};
+
+/// What every request needs.
+pub(crate) struct App {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) activity: Activity,
+    /// Whether the coordinator is about to end; those who wait then stop waiting.
+    pub(crate) stopping: watch::Sender<bool>,
+}
+
+/// All routes.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok" }))
+        .route("/v1/status", get(reads::status))
+        .route("/v1/commands", post(commands::submit))
+        .route("/v1/agents", get(reads::agents))
+        .route("/v1/agents/{id}", get(reads::agent))
+        .route("/v1/workflows", get(reads::workflows))
+        .route("/v1/workflows/{id}", get(reads::workflow))
+        .route("/v1/handoffs", get(reads::handoffs))
+        .route("/v1/handoffs/{id}", get(reads::handoff))
+        .route("/v1/handoffs/{id}/package", get(reads::package))
+        .route("/v1/inbox", get(reads::inbox))
+        .route("/v1/find/{prefix}", get(reads::find))
+        .route("/v1/audit", get(reads::audit))
+        .route("/v1/audit/verify", get(reads::verify))
+        .route("/v1/stats", get(reads::stats))
+        .route("/v1/locks", get(reads::locks))
+        .route("/v1/tokens", post(commands::create_token))
+        .route("/v1/backup", post(commands::backup))
+        .route("/v1/stop", post(commands::stop))
+        .fallback(nowhere)
+        .method_not_allowed_fallback(not_so)
+        .layer(axum::middleware::from_fn_with_state(app.clone(), idle::note))
+        .with_state(app)
+}
+
+async fn nowhere() -> Problem {
+    let hint = "docs/http.md lists the routes";
+    Problem::new(StatusCode::NOT_FOUND, "no-such-route", "there is nothing at this path", hint)
+}
+
+async fn not_so() -> Problem {
+    let hint = "docs/http.md lists the routes and their methods";
+    let status = StatusCode::METHOD_NOT_ALLOWED;
+    Problem::new(status, "no-such-method", "this path does not take that method", hint)
+}

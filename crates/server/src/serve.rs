@@ -1,0 +1,185 @@
+//! Running a coordinator: one for each workspace, on a socket in its data folder.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_engine::{Engine, LedgerFailure, causes};
+use tokio::net::UnixListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::SOCKET;
+use crate::caller::Peer;
+use crate::idle::{self, Activity};
+use crate::routes::{App, router};
+
+/// How long open connections may take to finish when the coordinator ends.
+const DRAIN_MAX: Duration = Duration::from_secs(5);
+
+/// How a coordinator runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder that holds `.baton`.
+    pub workspace: PathBuf,
+    /// After how long without a caller it ends; absent means never.
+    pub idle_after: Option<Duration>,
+}
+
+/// Why a coordinator did not run, or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Another one runs.
+    #[error("a coordinator runs already for {workspace}")]
+    AlreadyRunning {
+        /// The folder that holds `.baton`.
+        workspace: String,
+    },
+    /// The ledger could not be opened.
+    #[error("cannot open the ledger: {why}")]
+    Ledger {
+        /// Everything that is known about it.
+        why: String,
+    },
+    /// The ledger stopped; what was acknowledged is safe, and the next start goes on from it.
+    #[error("the ledger stopped; nothing that was acknowledged is lost")]
+    Stopped,
+    /// The system failed.
+    #[error("cannot {doing}")]
+    Io {
+        /// What was tried.
+        doing: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn io_error(doing: impl Into<String>) -> impl FnOnce(io::Error) -> ServeError {
+    let doing = doing.into();
+    move |source| ServeError::Io { doing, source }
+}
+
+/// Runs the workspace's coordinator until it is told to stop, idles out, or the ledger stops.
+pub fn serve(options: &Options) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(io_error("start the runtime"))?;
+    runtime.block_on(run(options))
+}
+
+async fn run(options: &Options) -> Result<(), ServeError> {
+    let data = options.workspace.join(".baton");
+    let folder = data.join("run");
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .map_err(io_error(format!("make {}", folder.display())))?;
+    let engine = Arc::new(open(&options.workspace, &data)?);
+    let listener = listen(&data.join(SOCKET))?;
+    tracing::info!(workspace = %options.workspace.display(), "the coordinator listens");
+
+    let stopping = watch::Sender::new(false);
+    let app = Arc::new(App { engine: engine.clone(), activity: Activity::default(), stopping });
+    let background = [
+        tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.run_timers().await }
+        }),
+        tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.run_outbox().await }
+        }),
+    ];
+    let ended = accept(listener, app.clone(), options.idle_after).await;
+    for task in background {
+        task.abort();
+        // An aborted task is what was asked for; a panic in it has said so itself.
+        let _ = task.await;
+    }
+    // The name goes while the ledger is still locked, so no other coordinator's socket is hit.
+    let _ = fs::remove_file(data.join(SOCKET));
+    ended
+}
+
+fn open(workspace: &Path, data: &Path) -> Result<Engine, ServeError> {
+    Engine::open(data).map_err(|failure| match in_use(&failure) {
+        true => ServeError::AlreadyRunning { workspace: workspace.display().to_string() },
+        false => ServeError::Ledger { why: causes(&failure) },
+    })
+}
+
+/// Whether another process has the ledger.
+fn in_use(failure: &LedgerFailure) -> bool {
+    matches!(failure, LedgerFailure::InUse { .. })
+}
+
+/// Listens where only the system user of the workspace can reach it.
+///
+/// Whoever holds the ledger's lock is the only coordinator, so a socket that is already there was
+/// left behind by one that died.
+fn listen(path: &Path) -> Result<UnixListener, ServeError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(io_error(format!("remove {}", path.display()))(error));
+        }
+        Ok(()) | Err(_) => (),
+    }
+    let listener =
+        UnixListener::bind(path).map_err(io_error(format!("listen at {}", path.display())))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+        .map_err(io_error(format!("protect {}", path.display())))?;
+    Ok(listener)
+}
+
+/// Answers callers until there is a reason to stop.
+async fn accept(
+    listener: UnixListener,
+    app: Arc<App>,
+    idle_after: Option<Duration>,
+) -> Result<(), ServeError> {
+    let mut stop = app.stopping.subscribe();
+    let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
+    let served = axum::serve(listener, service).with_graceful_shutdown({
+        let mut stop = app.stopping.subscribe();
+        // An error means that everybody who could ask to stop is gone.
+        async move { drop(stop.wait_for(|stopping| *stopping).await) }
+    });
+    let serving = tokio::spawn(served.into_future());
+    let dead = reason(&app, &mut stop, idle_after).await?;
+    app.stopping.send_replace(true);
+    // Whoever does not finish in time finds the answer by asking the next coordinator again.
+    let _ = tokio::time::timeout(DRAIN_MAX, serving).await;
+    if dead { Err(ServeError::Stopped) } else { Ok(()) }
+}
+
+/// Waits for a reason to stop. Returns whether it is that the ledger died.
+async fn reason(
+    app: &App,
+    stop: &mut watch::Receiver<bool>,
+    idle_after: Option<Duration>,
+) -> Result<bool, ServeError> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(io_error("listen for signals"))?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(io_error("listen for signals"))?;
+    let idle = async {
+        match idle_after {
+            Some(span) => idle::idled_out(app, span).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut changes = app.engine.changes();
+    let died = async { while changes.changed().await.is_ok() {} };
+    let dead = tokio::select! {
+        _ = stop.wait_for(|stopping| *stopping) => false,
+        _ = terminate.recv() => false,
+        _ = interrupt.recv() => false,
+        () = idle => { tracing::info!("nobody called for a while"); false }
+        () = died => true,
+    };
+    Ok(dead)
+}
