@@ -322,8 +322,7 @@ mod tests {
         let (workspace, _) = Workspace::create(folder.path()).expect("a workspace");
         let keys = |key: Option<&str>| {
             let key = key.map(str::to_owned);
-            let client =
-                Client::new(workspace.clone(), Caller::Operator, key).expect("a client");
+            let client = Client::new(workspace.clone(), Caller::Operator, key).expect("a client");
             [client.next_key().expect("a key"), client.next_key().expect("a key")]
         };
         assert_eq!(keys(Some("k")), ["k", "k-1"]);

@@ -16,10 +16,9 @@ use crate::workspace::Workspace;
 
 /// How long a coordinator may take from its start to its first answer.
 const START_WITHIN: Duration = Duration::from_secs(60);
-/// How long after a coordinator that gave way the other one may take to listen.
-const WINNER_WITHIN: Duration = Duration::from_secs(5);
-/// The longest pause between two looks.
+/// The longest pause between two looks, and between two starts.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
+const RESTART_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// A log beyond this is begun anew.
 const LOG_BYTES_MAX: u64 = 1024 * 1024;
 /// Lines of the log that a failure quotes.
@@ -62,14 +61,12 @@ impl std::fmt::Display for NotUp {
     }
 }
 
-fn watch(
-    workspace: &Workspace,
-    spawn: impl Fn() -> Result<Child, Failure>,
-) -> Result<(), NotUp> {
+fn watch(workspace: &Workspace, spawn: impl Fn() -> Result<Child, Failure>) -> Result<(), NotUp> {
     let begun = Instant::now();
     let mut pause = Duration::from_millis(1);
     let mut child: Option<Child> = None;
     let mut gave_way: Option<Instant> = None;
+    let mut restart_pause = Duration::from_millis(50);
     let socket = workspace.socket();
     // The first look comes before the first start: another verb may have had the turn before us.
     while UnixStream::connect(&socket).is_err() {
@@ -86,11 +83,13 @@ fn watch(
         match ended {
             None => (),
             Some(status) if !status.success() => return Err(NotUp(status.to_string())),
-            // It found another coordinator and gave way. That one may be gone again by now.
-            Some(_) if gave_way.get_or_insert_with(Instant::now).elapsed() < WINNER_WITHIN => (),
+            // It found another coordinator and gave way. That one may have been about to end, so
+            // it is tried again, ever more slowly in case it only takes long to come up.
+            Some(_) if gave_way.get_or_insert_with(Instant::now).elapsed() < restart_pause => (),
             Some(_) => {
                 child = None;
                 gave_way = None;
+                restart_pause = (restart_pause * 2).min(RESTART_PAUSE_MAX);
             }
         }
         sleep(pause);

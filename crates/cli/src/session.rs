@@ -2,7 +2,7 @@
 
 use baton_engine::view::{Answer, Found};
 use baton_protocol::command::Command;
-use baton_protocol::id::{HandoffId, WorkflowId};
+use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
 
 use crate::client::{Client, Reply};
 use crate::failure::Failure;
@@ -13,6 +13,8 @@ use crate::value::{Id, Place};
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) out: Output,
+    /// Whom the operator acts for, if `--as` says so.
+    pub(crate) on_behalf: Option<AgentId>,
 }
 
 impl Session {
@@ -21,6 +23,14 @@ impl Session {
         let reply = self.client.command(&command)?;
         let answer = reply.read()?;
         Ok((reply, answer))
+    }
+
+    /// Suggests what to run next, by the same one that ran this.
+    pub(crate) fn next(&self, commands: &[String]) {
+        let on_behalf = self.on_behalf.as_ref();
+        let suffix = on_behalf.map(|agent| format!(" --as {agent}")).unwrap_or_default();
+        let commands: Vec<_> = commands.iter().map(|line| format!("{line}{suffix}")).collect();
+        self.out.next(&commands);
     }
 
     /// Where paths are typed from.

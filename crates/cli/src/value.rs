@@ -228,9 +228,12 @@ impl FromStr for When {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let at = text.parse().map(Self::At);
-        at.or_else(|_| text.parse().map(Self::Away)).map_err(|_: baton_protocol::time::TimeError| {
-            "not a time; expected a duration such as 2h, or UTC such as 2026-03-01T12:00:00Z".into()
-        })
+        at.or_else(|_| text.parse().map(Self::Away)).map_err(
+            |_: baton_protocol::time::TimeError| {
+                "not a time; expected a duration such as 2h, or UTC such as 2026-03-01T12:00:00Z"
+                    .into()
+            },
+        )
     }
 }
 

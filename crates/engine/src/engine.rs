@@ -50,6 +50,15 @@ impl Engine {
         Ok(Self::on(Arc::new(Embedded::open(folder)?), Arc::new(SystemClock)))
     }
 
+    /// The same, with an observer that hears how many bytes each sync made durable.
+    pub fn open_observed(
+        folder: &Path,
+        observer: impl FnMut(usize) + Send + 'static,
+    ) -> Result<Self, LedgerError> {
+        let ledger = Embedded::open_observed(folder, Some(Box::new(observer)))?;
+        Ok(Self::on(Arc::new(ledger), Arc::new(SystemClock)))
+    }
+
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();

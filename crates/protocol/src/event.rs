@@ -176,6 +176,9 @@ pub enum Event {
         /// When it is sent again, if it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resend_at: Option<Timestamp>,
+        /// Files whose locks ended with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        released: Vec<FilePath>,
     },
     /// The handoff ended as it was meant to.
     Completed {

@@ -46,10 +46,6 @@ fn evolve_agent(world: &mut World, id: &AgentId, event: &Event, at: Timestamp) {
 }
 
 fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
-    if event.handoff().is_some() {
-        evolve_handoff(world, id, event, at);
-        return;
-    }
     match event {
         Event::Started { .. } => started(world, id, event, at),
         Event::Closed { .. } => closed(world, id),
@@ -79,7 +75,20 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
             locked(world, id, &lock, paths, at);
         }
         Event::Unlocked { fence, paths } => unlocked(world, id, *fence, paths),
-        _ => (),
+        Event::Initiated { .. }
+        | Event::Accepted { .. }
+        | Event::Rejected { .. }
+        | Event::Deferred { .. }
+        | Event::Resent { .. }
+        | Event::Reminded { .. }
+        | Event::TimedOut { .. }
+        | Event::Completed { .. }
+        | Event::Failed { .. } => evolve_handoff(world, id, event, at),
+        // These belong to other streams.
+        Event::Registered { .. }
+        | Event::TokenIssued { .. }
+        | Event::TokenRevoked { .. }
+        | Event::Settled { .. } => (),
     }
 }
 
@@ -120,7 +129,7 @@ fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, at: Timestam
             }
             state
         }),
-        Event::TimedOut { handoff, fence, resend_at } => {
+        Event::TimedOut { handoff, fence, resend_at, .. } => {
             end_hold(world, id, *fence);
             if let Some(until) = resend_at {
                 set_state(world, id, *handoff, |handoff| {
@@ -137,7 +146,19 @@ fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, at: Timestam
             completed(world, id, *handoff, result.as_deref(), at);
         }
         Event::Failed { handoff, detail, .. } => failed(world, id, *handoff, detail, at),
-        _ => (),
+        // These are about the workflow, or belong to other streams.
+        Event::Started { .. }
+        | Event::Progressed { .. }
+        | Event::VariablesSet { .. }
+        | Event::ArtifactAdded { .. }
+        | Event::ArtifactMarked { .. }
+        | Event::Locked { .. }
+        | Event::Unlocked { .. }
+        | Event::Closed { .. }
+        | Event::Registered { .. }
+        | Event::TokenIssued { .. }
+        | Event::TokenRevoked { .. }
+        | Event::Settled { .. } => (),
     }
 }
 

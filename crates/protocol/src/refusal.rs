@@ -112,6 +112,16 @@ pub enum Refusal {
         /// Who holds the work now, and with which number.
         current: Option<(AgentId, Fence)>,
     },
+    /// The number is somebody else's.
+    #[error("fence {given} is {holder}'s, not {agent}'s")]
+    FenceOfAnother {
+        /// What was shown.
+        given: Fence,
+        /// Whose it is.
+        holder: AgentId,
+        /// Who showed it.
+        agent: AgentId,
+    },
     /// Agents must show the number of their hold.
     #[error("{agent} did not show the fence of its hold")]
     FenceRequired {
@@ -330,6 +340,7 @@ impl Refusal {
             Self::NotAccepted { .. } => "not-accepted",
             Self::AlreadyReturned { .. } => "already-returned",
             Self::StaleFence { .. } => "stale-fence",
+            Self::FenceOfAnother { .. } => "fence-of-another",
             Self::FenceRequired { .. } => "fence-required",
             Self::NotHolder { .. } => "not-holder",
             Self::NotOwner { .. } => "not-owner",
@@ -368,6 +379,7 @@ impl Refusal {
             | Self::NotYours { .. }
             | Self::CoordinatorOnly
             | Self::ForAnother { .. }
+            | Self::FenceOfAnother { .. }
             | Self::OutOfScope { .. } => RefusalKind::Forbidden,
             Self::TimeoutRequired
             | Self::ReturnMismatch { .. }
@@ -430,7 +442,9 @@ impl Refusal {
             Self::FenceRequired { .. } => {
                 "give the number that `baton accept` printed: --fence N, or BATON_FENCE".into()
             }
-            Self::NotHolder { .. } => "`baton inbox` shows what you hold".into(),
+            Self::FenceOfAnother { .. } | Self::NotHolder { .. } => {
+                "`baton inbox` shows what you hold, and under which fence".into()
+            }
             Self::NotOwner { .. } => "return the subtask, or delegate a part of it".into(),
             Self::SegmentOpen { .. } => {
                 "wait for them (`baton wait ID`) or take them back (`baton cancel ID`)".into()

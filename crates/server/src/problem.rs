@@ -33,15 +33,8 @@ impl Problem {
     ) -> Self {
         let title = status.canonical_reason().unwrap_or("error");
         let (detail, hint) = (detail.into(), hint.into());
-        Self {
-            kind: "about:blank",
-            title,
-            status: status.as_u16(),
-            code,
-            detail,
-            hint,
-            field: None,
-        }
+        let (kind, status, field) = ("about:blank", status.as_u16(), None);
+        Self(Box::new(Details { kind, title, status, code, detail, hint, field }))
     }
 
     /// Bad input: the field, what was found, what was expected.

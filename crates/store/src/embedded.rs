@@ -40,6 +40,9 @@ use syncer::{Exchange, Syncer};
 const JOBS_MAX: usize = 4_096;
 const INDEX: &str = "index.sqlite";
 
+/// Hears of every sync: how many bytes it made durable.
+pub type Observer = Box<dyn FnMut(usize) + Send>;
+
 /// The ledger in a folder of this machine.
 pub struct Embedded {
     jobs: Option<mpsc::Sender<Job>>,
@@ -56,8 +59,13 @@ pub struct Embedded {
 impl Embedded {
     /// Opens the ledger in `root`, making it where there is none.
     pub fn open(root: &Path) -> Result<Self, LedgerError> {
+        Self::open_observed(root, None)
+    }
+
+    /// Opens it likewise, and tells `observer` of every sync.
+    pub fn open_observed(root: &Path, observer: Option<Observer>) -> Result<Self, LedgerError> {
         let disk = RealDisk::new(root).map_err(failed("cannot use the folder of the ledger"))?;
-        Self::open_on(Arc::new(disk), root, Options::default())
+        Self::open_with(Arc::new(disk), root, Options::default(), observer)
     }
 
     /// Opens a ledger whose files lie on `disk`; the index, which is no part of the truth, lies in
@@ -66,6 +74,15 @@ impl Embedded {
         disk: Arc<dyn Disk>,
         root: &Path,
         options: Options,
+    ) -> Result<Self, LedgerError> {
+        Self::open_with(disk, root, options, None)
+    }
+
+    fn open_with(
+        disk: Arc<dyn Disk>,
+        root: &Path,
+        options: Options,
+        observer: Option<Observer>,
     ) -> Result<Self, LedgerError> {
         let (log, opened, core) = restore::open(&disk, options).map_err(|error| match error {
             LogError::Locked { folder } => LedgerError::InUse { folder },
@@ -91,6 +108,7 @@ impl Embedded {
             exchange: exchange.clone(),
             follower: follower.clone(),
             committed: committed_tx,
+            observer,
         };
         let decider = Decider {
             snapshot_seq: core.next_seq(),

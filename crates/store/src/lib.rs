@@ -23,7 +23,7 @@ pub mod snapshot;
 pub use blob::{BLOB_BYTES_MAX, BlobError, Blobs};
 pub use causes::causes;
 pub use disk::{Disk, DiskFile, RealDisk};
-pub use embedded::Embedded;
+pub use embedded::{Embedded, Observer};
 pub use hash::{Hash, HashError};
 pub use index::{
     Extract, Filter, Follower, HandoffRow, Index, IndexError, MATCHES_MAX, RECORDS_MAX, Row, Tally,

@@ -54,7 +54,11 @@ impl Output {
         sentence: impl Display,
     ) -> Result<(), Failure> {
         self.answer(reply, |page| {
-            if self.quiet { page.line(id) } else { page.line(sentence) }
+            if self.quiet {
+                page.line(id)
+            } else {
+                page.line(sentence)
+            }
             Ok(())
         })
     }

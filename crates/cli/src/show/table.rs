@@ -20,6 +20,9 @@ impl Table {
         grid.force_no_tty();
         // Whether colour is shown is decided where the page is written, not here.
         grid.enforce_styling();
+        grid.style_text_only();
+        // A character that is never shown: a cell is cut where the column ends, not at a word.
+        grid.set_delimiter('\u{1f}');
         grid.set_header(header.iter().map(|name| Cell::new(name).add_attribute(Attribute::Bold)));
         Self { grid, columns: header.len(), loose }
     }
@@ -89,8 +92,8 @@ mod tests {
         expect![[r#"
             ID        TITLE                    STATE
             3f2a91c0  short                    open
-            9b1c77e2  a title that goes on an… open
-            77e29b1c  日本語のタイトルがとても…  open
+            9b1c77e2  a title that goes on a…  open
+            77e29b1c  日本語のタイトルがとて…  open
         "#]]
         .assert_eq(&text);
     }

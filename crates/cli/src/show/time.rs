@@ -21,8 +21,18 @@ pub(crate) fn relative(at: Timestamp, now: Timestamp) -> String {
     if away.abs() < SECOND {
         return "now".to_owned();
     }
-    let span = span(away.abs());
-    if away < 0 { format!("{span} ago") } else { format!("in {span}") }
+    // What lies ahead is rounded up: ten minutes from a moment ago are ten minutes, not nine.
+    if away < 0 { format!("{} ago", span(-away)) } else { format!("in {}", span(rounded_up(away))) }
+}
+
+fn rounded_up(micros: i64) -> i64 {
+    let unit = match micros {
+        ..MINUTE => SECOND,
+        MINUTE..HOUR => MINUTE,
+        HOUR..DAY => HOUR,
+        DAY.. => DAY,
+    };
+    (micros + unit - 1) / unit * unit
 }
 
 /// A length of time in its largest unit.
@@ -62,6 +72,8 @@ mod tests {
         assert_eq!(said(-3 * MINUTE - 59 * SECOND), "3m ago");
         assert_eq!(said(-SECOND), "1s ago");
         assert_eq!(said(2 * HOUR), "in 2h");
+        assert_eq!(said(10 * MINUTE - 1), "in 10m");
+        assert_eq!(said(HOUR - 1), "in 1h");
         assert_eq!(said(-90 * DAY), "90d ago");
         assert_eq!(span(1_500), "1ms");
         assert_eq!(absolute(now), "1970-04-11 00:00:00Z");

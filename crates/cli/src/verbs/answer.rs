@@ -2,6 +2,7 @@
 
 use baton_engine::view::Package;
 use baton_protocol::command::{self, Command};
+use baton_protocol::event::Event;
 use baton_protocol::text::Text;
 use baton_protocol::time::Allowance;
 use clap::Args;
@@ -53,7 +54,7 @@ impl Accept {
             describe(page, &package);
             Ok(())
         })?;
-        out.next(&next(&package));
+        session.next(&next(&package));
         Ok(())
     }
 }
@@ -143,8 +144,10 @@ impl Defer {
         let handoff = session.handoff(&self.handoff)?;
         let defer = command::Defer { handoff, reason: self.reason, span: self.span };
         let (reply, answer) = session.submit(Command::Defer(defer))?;
-        let until = answer.event("deferred").and_then(|event| event["until"].as_str());
-        let until = until.and_then(|until| until.parse().ok());
+        let until = answer.events.iter().find_map(|event| match event {
+            Event::Deferred { until, .. } => Some(*until),
+            _ => None,
+        });
         let back = until.map(|at| format!("; it comes back {}", both(at, session.out.now)));
         let sentence = format!("deferred {}{}", handoff.short(), back.unwrap_or_default());
         session.out.done(&reply, handoff, sentence)

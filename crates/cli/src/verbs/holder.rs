@@ -178,7 +178,7 @@ impl Complete {
             note: self.note,
         }))?;
         session.out.done(&reply, workflow, format!("completed {}", workflow.short()))?;
-        session.out.next(&[format!("baton show {}", workflow.short())]);
+        session.next(&[format!("baton show {}", workflow.short())]);
         Ok(())
     }
 }

@@ -105,7 +105,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
 
 /// Who asks comes first: a marked agent without a token hears so wherever it stands.
 fn session(global: Global, out: Output) -> Result<Session, Failure> {
+    let on_behalf = global.on_behalf.clone();
     let caller = Caller::from_env(global.on_behalf)?;
     let workspace = Workspace::find(global.workspace.as_deref())?;
-    Ok(Session { client: Client::new(workspace, caller, global.key)?, out })
+    Ok(Session { client: Client::new(workspace, caller, global.key)?, out, on_behalf })
 }

@@ -3,13 +3,14 @@
 use baton_engine::view::Answer;
 use baton_protocol::agent::Risk;
 use baton_protocol::command::{self, Command, PassKind};
+use baton_protocol::event::Event;
 use baton_protocol::handoff::{Constraints, OnTimeout, Priority, Trigger};
 use baton_protocol::id::{AgentId, Fence};
 use baton_protocol::text::Text;
 use baton_protocol::time::Allowance;
 use baton_protocol::variables::VariableName;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::client::Reply;
 use crate::failure::{Exit, Failure};
@@ -194,12 +195,14 @@ impl Pass {
 /// Tells what became of it. A handoff that was turned away at once is recorded, yet not passed.
 fn told(session: &Session, reply: &Reply, answer: &Answer) -> Result<(), Failure> {
     let out = session.out;
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    if let Some(rejected) = answer.event("rejected") {
+    let rejected = answer.events.iter().find_map(|event| match event {
+        Event::Rejected { by, reason, .. } => Some((by, reason)),
+        _ => None,
+    });
+    if let Some((by, reason)) = rejected {
         if out.json {
             out.raw(&reply.json)?;
         }
-        let (by, reason) = (text(&rejected["by"]), text(&rejected["reason"]));
         return Err(Failure::new(
             Exit::Refused,
             "rejected",
@@ -207,15 +210,18 @@ fn told(session: &Session, reply: &Reply, answer: &Answer) -> Result<(), Failure
             format!("`baton agent show {by}` lists what it can do"),
         ));
     }
-    let Some(handoff) = answer.handoff else { return out.done(reply, "", "nothing new") };
-    let terms = answer.event("initiated").map(|event| &event["terms"]).unwrap_or(&Value::Null);
-    let (to, short) = (text(&terms["to_agent"]), handoff.short());
+    let terms = answer.events.iter().find_map(|event| match event {
+        Event::Initiated { terms, .. } => Some(terms),
+        _ => None,
+    });
+    let Some(terms) = terms else { return out.done(reply, "", "nothing new") };
+    let (to, short) = (&terms.to_agent, terms.id.short());
     let of = answer.workflow.map(|id| format!(" (workflow {})", id.short())).unwrap_or_default();
-    out.done(reply, handoff, format!("passed to {to} as handoff {short}{of}"))?;
-    let gap: Vec<_> = terms["gap"].as_array().into_iter().flatten().map(text).collect();
+    out.done(reply, terms.id, format!("passed to {to} as handoff {short}{of}"))?;
+    let gap: Vec<_> = terms.gap.iter().map(ToString::to_string).collect();
     if !gap.is_empty() {
         out.warn(&format!("{to} lacks {}; the gap is recorded", gap.join(", ")));
     }
-    out.next(&[format!("baton wait {short}"), format!("baton show {short}")]);
+    session.next(&[format!("baton wait {short}"), format!("baton show {short}")]);
     Ok(())
 }

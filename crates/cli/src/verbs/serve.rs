@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use baton_engine::view;
+use baton_engine::{causes, view};
 use baton_server::ServeError;
 use clap::Args;
 use hyper::Method;
@@ -11,7 +11,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::show::time::{both, relative};
+use crate::show::time::both;
 use crate::workspace::{Workspace, idle};
 
 /// How long a coordinator that was told to stop may take to write everything down.
@@ -59,13 +59,13 @@ impl Serve {
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 
         let root = workspace.root().to_owned();
-        match baton_server::serve(baton_server::Options { workspace: root, idle_after }) {
+        match baton_server::serve(&baton_server::Options { workspace: root, idle_after }) {
             Ok(()) => Ok(()),
             // Somebody serves this workspace, which is all that was wanted.
             Err(ServeError::AlreadyRunning { .. }) if self.background => Ok(()),
             Err(error) => {
                 let hint = "`baton status` tells whether another coordinator runs here";
-                Err(Failure::failed(error.to_string(), hint))
+                Err(Failure::failed(causes(&error), hint))
             }
         }
     }
@@ -120,10 +120,13 @@ pub(crate) struct Stop {}
 impl Stop {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let out = session.out;
-        let stopped = session.client.peek(Method::POST, "/v1/stop")?.is_some();
-        if stopped {
-            gone(session)?;
+        let status = session.client.peek(Method::GET, "/v1/status")?;
+        let running: Option<view::Status> = status.map(|reply| reply.read()).transpose()?;
+        if let Some(running) = &running {
+            session.client.peek(Method::POST, "/v1/stop")?;
+            gone(session, running.pid)?;
         }
+        let stopped = running.is_some();
         if out.json {
             return out.value(&json!({"stopped": stopped}));
         }
@@ -137,17 +140,13 @@ impl Stop {
     }
 }
 
-/// Waits until nobody listens on the socket any more.
-fn gone(session: &Session) -> Result<(), Failure> {
+/// Waits until the process has ended: only then is the ledger free for whoever comes next.
+fn gone(session: &Session, pid: u32) -> Result<(), Failure> {
     let begun = Instant::now();
     let mut pause = Duration::from_millis(1);
-    let socket = session.client.workspace().socket();
-    while std::os::unix::net::UnixStream::connect(&socket).is_ok() {
+    while is_alive(pid) {
         if begun.elapsed() > STOP_WITHIN {
-            let sentence = format!(
-                "the coordinator still runs: it was told to stop {}",
-                relative(session.out.now, crate::show::time::now())
-            );
+            let sentence = format!("process {pid} still runs after it was told to stop");
             let log = session.client.workspace().log();
             return Err(Failure::failed(sentence, format!("see {}", log.display())));
         }
@@ -155,4 +154,13 @@ fn gone(session: &Session) -> Result<(), Failure> {
         pause = (pause * 2).min(Duration::from_millis(50));
     }
     Ok(())
+}
+
+fn is_alive(pid: u32) -> bool {
+    // Where nobody collects ended processes their names stay, yet they hold nothing any more.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest.starts_with('Z'));
+    let named = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let there = named.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+    there && state != Some(true)
 }

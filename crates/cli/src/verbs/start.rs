@@ -49,7 +49,7 @@ impl Start {
         let Some(id) = answer.workflow else { return out.done(&reply, "", "nothing new") };
         let fence = answer.fence.map(|fence| format!(" (fence {fence})")).unwrap_or_default();
         out.done(&reply, id, format!("started {}: {title}{fence}", id.short()))?;
-        out.next(&[format!("baton pass {} --to AGENT --reason TEXT", id.short())]);
+        session.next(&[format!("baton pass {} --to AGENT --reason TEXT", id.short())]);
         Ok(())
     }
 }

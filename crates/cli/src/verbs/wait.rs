@@ -19,7 +19,7 @@ pub(crate) const SLICE: Duration = Duration::from_secs(20);
 /// How often a workflow is looked at, at most.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Wait until a handoff or a workflow is over, and print what came of it
+/// Wait until a handoff or a workflow is over
 ///
 /// Exits with 5 when it is not over in time. How it ended is in the output, not in the exit code:
 /// waiting for something that failed has succeeded.

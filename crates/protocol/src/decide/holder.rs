@@ -21,7 +21,11 @@ pub(super) fn hold<'a>(
     };
     match workflow.holds.get(&fence) {
         Some(hold) if hold.agent == agent => Ok((fence, hold)),
-        Some(_) | None => Err(stale(workflow, fence)),
+        Some(hold) => {
+            let holder = hold.agent.clone();
+            Err(Refusal::FenceOfAnother { given: fence, holder, agent })
+        }
+        None => Err(stale(workflow, fence)),
     }
 }
 

@@ -107,10 +107,10 @@ fn timed_out(
     let (mut events, mut effects) = Ended { world, id, workflow, by, reason }.all_under(fence);
     let hold = workflow.holds.get(&fence);
     let released = hold.map(|hold| hold.locks.iter().cloned().collect()).unwrap_or_default();
-    events.push(Event::TimedOut { handoff: handoff_id, fence, resend_at });
+    events.push(Event::TimedOut { handoff: handoff_id, fence, resend_at, released });
     if resend_at.is_none() {
         let detail = Detail::TimedOut;
-        events.push(Event::Failed { handoff: handoff_id, detail, released });
+        events.push(Event::Failed { handoff: handoff_id, detail, released: Vec::new() });
         let sender = &handoff.terms.from_agent;
         effects.extend(news::tell(world, sender, id, handoff_id, News::Failed));
     }

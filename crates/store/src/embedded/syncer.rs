@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::causes::causes;
 use crate::disk::Disk;
-use crate::embedded::restore;
+use crate::embedded::{Observer, restore};
 use crate::index::Follower;
 use crate::ledger::LedgerError;
 use crate::log::{Log, LogError};
@@ -127,6 +127,7 @@ pub(super) struct Syncer {
     pub(super) exchange: Arc<Exchange>,
     pub(super) follower: Arc<Follower>,
     pub(super) committed: watch::Sender<u64>,
+    pub(super) observer: Option<Observer>,
 }
 
 impl Syncer {
@@ -140,6 +141,9 @@ impl Syncer {
             match self.log.append(&batch.lines, batch.first_seq, batch.last_seq) {
                 Ok(_) => {
                     self.exchange.durable.store(batch.last_seq, Ordering::Release);
+                    if let Some(observer) = &mut self.observer {
+                        observer(batch.lines.len());
+                    }
                     self.release(batch);
                 }
                 Err(LogError::DiskFull { .. }) => self.set_back(batch),

@@ -1,0 +1,244 @@
+//! `baton bench`: how fast work is passed, beside what the disk alone could do.
+//!
+//! A life cycle is four commands (pass, accept, return, complete) and five durable records. Slices
+//! of Baton and of raw writing alternate in one run: after each slice the very bytes that Baton
+//! wrote are written again to another pre-written file and synced at the same boundaries, with
+//! nothing else going on. The ratio of the two is what Baton adds.
+
+mod load;
+mod raw;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use baton_engine::Engine;
+use serde::Serialize;
+
+/// What to measure.
+#[derive(clap::Args, Clone, Debug)]
+pub struct BenchArgs {
+    /// Callers that work at once, each waiting for its answers; may be given several times
+    #[arg(long, value_name = "N", default_values_t = [1, 16, 256], value_delimiter = ',')]
+    pub callers: Vec<usize>,
+    /// How long Baton runs for each number of callers
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub seconds: u64,
+    /// Records that are there before anything is measured
+    #[arg(long, value_name = "EVENTS", default_value_t = 0)]
+    pub preload: u64,
+    /// The folder in which a temporary workspace is made; it must lie on a real disk
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: std::path::PathBuf,
+}
+
+/// What was measured with one number of callers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// Callers at once.
+    pub callers: usize,
+    /// Whole life cycles, index caught up.
+    pub lifecycles_per_s: f64,
+    /// Half of the commands were answered within this time.
+    pub p50_us: u64,
+    /// All but a hundredth were.
+    pub p99_us: u64,
+    /// The same bytes, written and synced raw at the same boundaries.
+    pub raw_lifecycles_per_s: f64,
+    /// What Baton reaches of the raw rate.
+    pub ratio: f64,
+    /// Bytes of an average sync.
+    pub bytes_per_sync: u64,
+    /// Memory after the run.
+    pub rss_mb: f64,
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// How it was done, in words.
+    pub method: &'static str,
+    /// Where the files lay.
+    pub file_system: String,
+    /// Records that were there before.
+    pub preloaded: u64,
+    /// Memory before any load.
+    pub idle_rss_mb: f64,
+    /// One for each number of callers.
+    pub runs: Vec<Run>,
+}
+
+const METHOD: &str = "in one process; a life cycle is pass (delegation), accept, return, complete: \
+    4 durable commands, 5 records; times are those of single commands; raw is the same bytes \
+    written to a pre-written file and synced (fdatasync) at the same boundaries, in slices of a \
+    second that alternate with Baton's; the index is caught up before the clock stops";
+
+/// Why nothing could be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// Memory is not a disk.
+    #[error("{place} lies on {found}, where a sync costs nothing")]
+    NotADisk {
+        /// The folder.
+        place: String,
+        /// Its file system.
+        found: String,
+    },
+    /// Baton itself failed.
+    #[error("{0}")]
+    Baton(String),
+    /// The system failed.
+    #[error("cannot {doing}: {source}")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl BenchError {
+    /// The next step.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotADisk { .. } => "name a folder on a real disk with --dir",
+            Self::Baton(_) | Self::Io { .. } => "see that the folder can be written and has room",
+        }
+    }
+}
+
+fn io(doing: &'static str) -> impl Fn(std::io::Error) -> BenchError {
+    move |source| BenchError::Io { doing, source }
+}
+
+/// Measures.
+pub fn bench(args: &BenchArgs, mut say: impl FnMut(&str)) -> Result<Report, BenchError> {
+    let file_system = raw::file_system(&args.dir).map_err(io("look at the file system"))?;
+    if matches!(file_system.as_str(), "tmpfs" | "ramfs") {
+        let place = args.dir.display().to_string();
+        return Err(BenchError::NotADisk { place, found: file_system });
+    }
+    let folder = tempfile::Builder::new()
+        .prefix(".baton-bench-")
+        .tempdir_in(&args.dir)
+        .map_err(io("make a folder"))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(io("start the runtime"))?;
+    runtime.block_on(measure(args, file_system, folder.path(), &mut say))
+}
+
+async fn measure(
+    args: &BenchArgs,
+    file_system: String,
+    folder: &Path,
+    say: &mut impl FnMut(&str),
+) -> Result<Report, BenchError> {
+    let syncs: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let heard = syncs.clone();
+    let hear = move |bytes| heard.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    let engine = Engine::open_observed(folder, hear)
+        .map_err(|failure| BenchError::Baton(baton_engine::causes(&failure)))?;
+    let engine = Arc::new(engine);
+    let most = args.callers.iter().copied().max().unwrap_or(1);
+    load::register(&engine, most).await?;
+    let idle_rss_mb = rss_mb();
+    if args.preload > 0 {
+        say(&format!("writing {} records first…", args.preload));
+        load::preload(&engine, args.preload, most.max(64)).await?;
+    }
+    let mut raw = raw::Raw::create(folder).map_err(io("make the raw file"))?;
+    let mut runs = Vec::new();
+    for &callers in &args.callers {
+        say(&format!("{callers} callers…"));
+        let syncs = Syncs { all: &syncs, raw: &mut raw };
+        runs.push(run(&engine, callers, args.seconds, syncs).await?);
+    }
+    let preloaded = args.preload;
+    Ok(Report { method: METHOD, file_system, preloaded, idle_rss_mb, runs })
+}
+
+struct Syncs<'a> {
+    all: &'a Mutex<Vec<usize>>,
+    raw: &'a mut raw::Raw,
+}
+
+async fn run(
+    engine: &Arc<Engine>,
+    callers: usize,
+    seconds: u64,
+    syncs: Syncs<'_>,
+) -> Result<Run, BenchError> {
+    let (mut cycles, mut latencies) = (0_u64, Vec::new());
+    let (mut ours, mut theirs) = (Duration::ZERO, Duration::ZERO);
+    let (mut count, mut bytes) = (0_u64, 0_u64);
+    for _ in 0..seconds {
+        syncs.all.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let start = Instant::now();
+        let slice = load::slice(engine, callers, Duration::from_secs(1)).await?;
+        load::caught_up(engine).await?;
+        ours += start.elapsed();
+        cycles += slice.cycles;
+        latencies.extend(slice.latencies);
+        let boundaries =
+            std::mem::take(&mut *syncs.all.lock().unwrap_or_else(PoisonError::into_inner));
+        count += boundaries.len() as u64;
+        bytes += boundaries.iter().map(|size| *size as u64).sum::<u64>();
+        theirs += syncs.raw.replay(&boundaries).map_err(io("write raw"))?;
+    }
+    latencies.sort_unstable();
+    let at = |share: f64| {
+        let index = (latencies.len() as f64 * share) as usize;
+        latencies.get(index.min(latencies.len().saturating_sub(1))).copied().unwrap_or(0)
+    };
+    let rate = |time: Duration| cycles as f64 / time.as_secs_f64().max(1e-9);
+    Ok(Run {
+        callers,
+        lifecycles_per_s: rate(ours),
+        p50_us: at(0.5),
+        p99_us: at(0.99),
+        raw_lifecycles_per_s: rate(theirs),
+        ratio: rate(ours) / rate(theirs),
+        bytes_per_sync: bytes / count.max(1),
+        rss_mb: rss_mb(),
+    })
+}
+
+/// Memory of this process now.
+fn rss_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) / 1024.0
+}
+
+/// The report for people.
+pub fn table(report: &Report) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "file system {}, {} records there before", report.file_system, report.preloaded);
+    let _ = writeln!(text, "idle memory {:.1} MB\n", report.idle_rss_mb);
+    let _ = writeln!(
+        text,
+        "{:>7} {:>12} {:>12} {:>6} {:>8} {:>8} {:>10} {:>7}",
+        "callers", "cycles/s", "raw/s", "ratio", "p50 µs", "p99 µs", "bytes/sync", "MB"
+    );
+    for run in &report.runs {
+        let _ = writeln!(
+            text,
+            "{:>7} {:>12.0} {:>12.0} {:>6.2} {:>8} {:>8} {:>10} {:>7.1}",
+            run.callers,
+            run.lifecycles_per_s,
+            run.raw_lifecycles_per_s,
+            run.ratio,
+            run.p50_us,
+            run.p99_us,
+            run.bytes_per_sync,
+            run.rss_mb
+        );
+    }
+    let _ = writeln!(text, "\n{}", report.method);
+    text
+}

@@ -1,0 +1,228 @@
+//! `baton audit`: the ledger's records, and the proof that nobody changed them.
+
+use baton_engine::view::Verified;
+use baton_protocol::id::AgentId;
+use baton_protocol::time::Timestamp;
+use clap::{Args, Subcommand};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::client::Query;
+use crate::failure::{Exit, Failure};
+use crate::session::Session;
+use crate::show::table::Table;
+use crate::show::time::absolute;
+use crate::value::{Id, When};
+
+/// Records that one question may bring.
+pub(crate) const RECORDS_MAX: u32 = 1_000;
+
+/// Read the audit trail, and check it
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton audit log --workflow 3f2a
+  baton audit verify")]
+pub(crate) struct Audit {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Log(LogArgs),
+    Verify(Verify),
+}
+
+impl Audit {
+    pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+        match self.verb {
+            Verb::Log(log) => log.run(session),
+            Verb::Verify(verify) => verify.run(session),
+        }
+    }
+}
+
+/// One record of the ledger.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) seq: u64,
+    pub(crate) at: Timestamp,
+    pub(crate) stream: String,
+    pub(crate) by: String,
+    pub(crate) event: Value,
+    #[serde(default)]
+    pub(crate) audit: Option<Value>,
+}
+
+/// A page of records.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Log {
+    pub(crate) records: Vec<Record>,
+    #[serde(default)]
+    pub(crate) next: Option<u64>,
+}
+
+/// Show records, the latest at the end
+///
+/// Without --after or --oldest the newest records are shown.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton audit log
+  baton audit log --workflow 3f2a
+  baton audit log --to builder --type rejected --since 24h
+  baton audit log --after 0 --limit 1000 --json | jq -c '.records[].audit'")]
+struct LogArgs {
+    /// Only of this workflow
+    #[arg(long, value_name = "WORKFLOW")]
+    workflow: Option<Id>,
+    /// Only of this handoff
+    #[arg(long, value_name = "HANDOFF")]
+    handoff: Option<Id>,
+    /// Only handoffs that this agent passed
+    #[arg(long, value_name = "AGENT")]
+    from: Option<AgentId>,
+    /// Only handoffs that were passed to this agent
+    #[arg(long, value_name = "AGENT")]
+    to: Option<AgentId>,
+    /// Only what concerns this agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<AgentId>,
+    /// Only events of this type, such as initiated, accepted or failed
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// Only since then: a duration ago, or UTC
+    #[arg(long, value_name = "WHEN")]
+    since: Option<When>,
+    /// Only until then: a duration ago, or UTC
+    #[arg(long, value_name = "WHEN")]
+    until: Option<When>,
+    /// Only what comes after this record number, the oldest first
+    #[arg(long, value_name = "SEQ")]
+    after: Option<u64>,
+    /// From the first record on
+    #[arg(long)]
+    oldest: bool,
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+}
+
+impl LogArgs {
+    fn run(self, session: &Session) -> Result<(), Failure> {
+        let out = session.out;
+        let newest = self.after.is_none() && !self.oldest;
+        let workflow = self.workflow.map(|id| session.workflow(&id)).transpose()?;
+        let handoff = self.handoff.map(|id| session.handoff(&id)).transpose()?;
+        let query = Query::new("/v1/audit")
+            .with("workflow", workflow)
+            .with("handoff", handoff)
+            .with("from", self.from)
+            .with("to", self.to)
+            .with("agent", self.agent)
+            .with("type", self.kind)
+            .with("since", self.since.map(|when| when.ago(out.now)))
+            .with("until", self.until.map(|when| when.ago(out.now)))
+            .with("after", self.after)
+            .with("limit", Some(self.limit))
+            .with("newest", newest.then_some(true));
+        let reply = session.client.read(query)?;
+        let mut log: Log = reply.read()?;
+        log.records.sort_by_key(|record| record.seq);
+        out.answer(&reply, |page| {
+            if log.records.is_empty() {
+                page.line("no record fits");
+                return Ok(());
+            }
+            page.table(table(&log.records));
+            Ok(())
+        })?;
+        let full = log.records.len() == usize::try_from(self.limit).unwrap_or(usize::MAX);
+        if let Some(seq) = log.next.filter(|_| full && !newest) {
+            out.next(&[format!("the same with --after {seq} shows what follows")]);
+        }
+        Ok(())
+    }
+}
+
+fn table(records: &[Record]) -> Table {
+    let mut table = Table::new(&["SEQ", "AT (UTC)", "TYPE", "WHO", "ABOUT", "WHAT"], &[5]);
+    for record in records {
+        let audit = record.audit.as_ref();
+        let text = |name: &str| audit.and_then(|a| a[name].as_str()).unwrap_or_default();
+        table.row([
+            record.seq.to_string(),
+            absolute(record.at).trim_end_matches('Z').to_owned(),
+            record.event["type"].as_str().unwrap_or("?").to_owned(),
+            who(&record.by),
+            about(record),
+            match audit {
+                Some(_) => {
+                    format!("{} > {}: {}", text("from_agent"), text("to_agent"), text("reason"))
+                }
+                None => words(&record.event),
+            },
+        ]);
+    }
+    table
+}
+
+/// Who asked for it, as short as can be.
+fn who(by: &str) -> String {
+    by.strip_prefix("operator as ").map_or_else(|| by.to_owned(), |agent| format!("{agent} (op)"))
+}
+
+/// The handoff, or what else it belongs to.
+fn about(record: &Record) -> String {
+    let handoff = record.audit.as_ref().and_then(|audit| audit["handoff_id"].as_str());
+    let whole = handoff.unwrap_or_else(|| {
+        record.stream.split_once('/').map_or(record.stream.as_str(), |(_, id)| id)
+    });
+    let is_uuid = whole.len() == 36;
+    whole.get(..8).filter(|_| is_uuid).unwrap_or(whole).to_owned()
+}
+
+/// The one thing worth saying about an event that is not a handoff's.
+fn words(event: &Value) -> String {
+    let said = ["title", "note", "percent", "status", "paths", "changes"];
+    let said = said.iter().map(|name| &event[*name]).find(|value| !value.is_null());
+    match said {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => event["ending"]["how"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+/// Check the whole ledger against its hashes
+///
+/// Reads every record and follows every chain. Names the first record that is wrong, and exits
+/// with 1 then.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton audit verify")]
+struct Verify {}
+
+impl Verify {
+    fn run(self, session: &Session) -> Result<(), Failure> {
+        let reply = session.client.read("/v1/audit/verify")?;
+        let found: Verified = reply.read()?;
+        if let Some(problem) = found.problem {
+            if session.out.json {
+                session.out.raw(&reply.json)?;
+            }
+            return Err(Failure::new(
+                Exit::Failure,
+                "ledger-changed",
+                format!("the ledger is not as it was written: {problem}"),
+                "restore a backup, and find out who can write to .baton/ledger",
+            ));
+        }
+        session.out.answer(&reply, |page| {
+            let Verified { records, streams, .. } = found;
+            page.line(format!("intact: {records} records in {streams} chains"));
+            Ok(())
+        })
+    }
+}

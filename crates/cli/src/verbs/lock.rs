@@ -1,0 +1,140 @@
+//! `baton lock` and `unlock`: who may write which file, until when.
+
+use baton_engine::view::LockView;
+use baton_protocol::command::{self, Command};
+use baton_protocol::event::Event;
+use baton_protocol::id::Fence;
+use baton_protocol::lock::{FilePath, LockMode};
+use baton_protocol::time::Allowance;
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::table::Table;
+use crate::show::time::{both, relative};
+use crate::value::Id;
+
+/// Lock files before you write to them, all of them or none
+///
+/// A lock lasts for its lease, is renewed by `baton progress` and by asking again, and ends with
+/// your hold. A refusal names the holder.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton lock 3f2a src/login.rs src/session.rs --fence 2
+  baton lock 3f2a README.md --shared --for 30m --fence 2
+  baton lock --list")]
+pub(crate) struct Lock {
+    /// Under which work
+    #[arg(value_name = "WORKFLOW", required_unless_present = "list")]
+    workflow: Option<Id>,
+    /// Which files
+    #[arg(value_name = "PATH", required_unless_present = "list")]
+    paths: Vec<String>,
+    /// Let others share them
+    #[arg(long)]
+    shared: bool,
+    /// For how long, unless renewed [default: 10m]
+    #[arg(long = "for", value_name = "DURATION")]
+    lease: Option<Allowance>,
+    /// The number of your hold; only the operator may leave it out
+    #[arg(long, value_name = "N", env = "BATON_FENCE", hide_env_values = true)]
+    fence: Option<u64>,
+    /// Show who has which file
+    #[arg(long, conflicts_with_all = ["workflow", "paths", "shared", "lease"])]
+    list: bool,
+}
+
+impl Lock {
+    pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+        let Some(workflow) = self.workflow else { return list(session) };
+        let workflow = session.workflow(&workflow)?;
+        let (reply, answer) = session.submit(Command::Lock(command::LockFiles {
+            workflow,
+            fence: self.fence.map(Fence),
+            paths: files(session, &self.paths)?,
+            mode: if self.shared { LockMode::Shared } else { LockMode::Exclusive },
+            lease: self.lease,
+        }))?;
+        let until = answer.events.iter().find_map(|event| match event {
+            Event::Locked { until, .. } => Some(*until),
+            _ => None,
+        });
+        let until = until.map(|at| format!(" until {}", both(at, session.out.now)));
+        let sentence = format!("locked {}{}", count(&self.paths), until.unwrap_or_default());
+        session.out.done(&reply, workflow, sentence)
+    }
+}
+
+fn list(session: &Session) -> Result<(), Failure> {
+    let out = session.out;
+    let reply = session.client.read("/v1/locks")?;
+    out.answer(&reply, |page| {
+        let locks: Vec<LockView> = reply.read()?;
+        if locks.is_empty() && !out.quiet {
+            page.line("no file is locked");
+            return Ok(());
+        }
+        if out.quiet {
+            locks.iter().for_each(|lock| page.line(&lock.path));
+            return Ok(());
+        }
+        let header = ["PATH", "BY", "MODE", "WORKFLOW", "FENCE", "LAPSES"];
+        let mut table = Table::new(&header, &[0]);
+        for lock in &locks {
+            table.row([
+                lock.path.to_string(),
+                lock.by.to_string(),
+                lock.mode.to_string(),
+                lock.workflow.short(),
+                lock.fence.to_string(),
+                relative(lock.until, page.now),
+            ]);
+        }
+        page.table(table);
+        Ok(())
+    })
+}
+
+/// Give locks back
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton unlock 3f2a src/login.rs --fence 2
+  baton unlock 3f2a --fence 2")]
+pub(crate) struct Unlock {
+    /// Under which work
+    #[arg(value_name = "WORKFLOW")]
+    workflow: Id,
+    /// Which files; none means all that your hold has locked
+    #[arg(value_name = "PATH")]
+    paths: Vec<String>,
+    /// The number of your hold; only the operator may leave it out
+    #[arg(long, value_name = "N", env = "BATON_FENCE", hide_env_values = true)]
+    fence: Option<u64>,
+}
+
+impl Unlock {
+    pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+        let workflow = session.workflow(&self.workflow)?;
+        let (reply, _) = session.submit(Command::Unlock(command::UnlockFiles {
+            workflow,
+            fence: self.fence.map(Fence),
+            paths: files(session, &self.paths)?,
+        }))?;
+        let what = if self.paths.is_empty() { "all".to_owned() } else { count(&self.paths) };
+        session.out.done(&reply, workflow, format!("unlocked {what}"))
+    }
+}
+
+fn files(session: &Session, paths: &[String]) -> Result<Vec<FilePath>, Failure> {
+    let place = session.place();
+    paths.iter().map(|path| place.file(path)).collect()
+}
+
+fn count(paths: &[String]) -> String {
+    match paths {
+        [one] => one.clone(),
+        many => format!("{} files", many.len()),
+    }
+}

@@ -1,0 +1,173 @@
+//! Tables and lists that several verbs show.
+
+use baton_engine::view::{HandoffLine, HoldView, WorkflowLine};
+use baton_protocol::artifact::Artifact;
+use baton_protocol::time::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::show::Page;
+use crate::show::table::Table;
+use crate::show::text::indented;
+use crate::show::time::{both, relative};
+
+/// The word that stands for `value` on the wire.
+pub(crate) fn word_of(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        Ok(other) => other.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// JSON as people want to read it: text as text, anything else spread over lines.
+pub(crate) fn readable(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        // The ledger says where a body lies; people want what it says.
+        Value::Object(fields) if fields.len() == 1 && fields.contains_key("inline") => {
+            readable(&fields["inline"])
+        }
+        other => indented(&other.to_string()),
+    }
+}
+
+/// Workflows, one a row.
+pub(crate) fn workflows(lines: &[WorkflowLine], now: Timestamp) -> Table {
+    let mut table = Table::new(&["ID", "TITLE", "STATUS", "OWNER", "OPEN", "STARTED"], &[1]);
+    for line in lines {
+        table.row([
+            line.id.short(),
+            line.title.clone(),
+            line.status.clone(),
+            line.owner.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+            line.open_handoffs.to_string(),
+            relative(line.started_at, now),
+        ]);
+    }
+    table
+}
+
+/// Handoffs as anybody sees them.
+pub(crate) fn handoffs(lines: &[HandoffLine], now: Timestamp) -> Table {
+    let header = ["ID", "FROM", "TO", "TYPE", "STATE", "REASON", "BEGAN"];
+    let mut table = Table::new(&header, &[5]);
+    for line in lines {
+        table.row([
+            line.id.short(),
+            line.from_agent.to_string(),
+            line.to_agent.to_string(),
+            line.kind.clone(),
+            line.state.clone(),
+            line.reason.clone(),
+            relative(line.initiated_at, now),
+        ]);
+    }
+    table
+}
+
+/// Handoffs as their receiver sees them.
+pub(crate) fn received(lines: &[HandoffLine], now: Timestamp) -> Table {
+    let header = ["ID", "FROM", "PRIORITY", "TYPE", "STATE", "REASON", "BEGAN"];
+    let mut table = Table::new(&header, &[5]);
+    for line in lines {
+        table.row([
+            line.id.short(),
+            line.from_agent.to_string(),
+            line.priority.to_string(),
+            line.kind.clone(),
+            line.state.clone(),
+            line.reason.clone(),
+            relative(line.initiated_at, now),
+        ]);
+    }
+    table
+}
+
+/// Handoffs as their sender sees them.
+pub(crate) fn sent(lines: &[HandoffLine], now: Timestamp) -> Table {
+    let mut table = Table::new(&["ID", "TO", "TYPE", "STATE", "REASON", "BEGAN"], &[4]);
+    for line in lines {
+        table.row([
+            line.id.short(),
+            line.to_agent.to_string(),
+            line.kind.clone(),
+            line.state.clone(),
+            line.detail.as_ref().unwrap_or(&line.reason).clone(),
+            relative(line.initiated_at, now),
+        ]);
+    }
+    table
+}
+
+/// What agents have in hand.
+pub(crate) fn holds(holds: &[HoldView], now: Timestamp) -> Table {
+    let header = ["WORKFLOW", "AGENT", "FENCE", "HANDOFF", "DUE", "TITLE", "PROGRESS"];
+    let mut table = Table::new(&header, &[5, 6]);
+    for hold in holds {
+        table.row([
+            hold.workflow.short(),
+            hold.agent.to_string(),
+            hold.fence.to_string(),
+            hold.handoff.map_or_else(|| "-".to_owned(), |id| id.short()),
+            hold.due.map_or_else(|| "-".to_owned(), |at| relative(at, now)),
+            hold.title.clone(),
+            hold.progress.clone().unwrap_or_else(|| "-".to_owned()),
+        ]);
+    }
+    table
+}
+
+/// The variables that somebody wrote; those that Baton keeps are shown elsewhere.
+pub(crate) fn variables(page: &mut Page, context: &Value) {
+    let mut lines = Vec::new();
+    let words = ["task_status", "task_priority", "decisions_made"];
+    let named = words.iter().filter_map(|name| Some((*name, context.get(name)?)));
+    let custom = context["custom"].as_object().into_iter().flatten();
+    for (name, value) in named.chain(custom.map(|(name, value)| (name.as_str(), value))) {
+        lines.push(format!("{name} = {value}"));
+    }
+    if !lines.is_empty() {
+        page.field("variables", lines.join("\n"));
+    }
+}
+
+/// Products, one a line.
+pub(crate) fn artifacts(page: &mut Page, artifacts: &[Artifact]) {
+    let lines: Vec<_> = artifacts
+        .iter()
+        .map(|artifact| {
+            let made = &artifact.produced;
+            let (kind, status) = (word_of(&made.kind), word_of(&made.status));
+            format!("{} {} ({kind}, {status})", artifact.id.short(), made.path)
+        })
+        .collect();
+    if !lines.is_empty() {
+        page.field("artifacts", lines.join("\n"));
+    }
+}
+
+/// What a holder brought back.
+pub(crate) fn result(page: &mut Page, result: &Value) {
+    page.field_if("status", result["status"].as_str());
+    let content = &result["result"];
+    if !content.is_null() {
+        page.field("result", readable(&content["body"]));
+    }
+    let audit = &result["audit"];
+    page.field_if("tokens", audit["tokens_consumed"].as_u64());
+    page.field_if("notes", audit["notes"].as_str());
+}
+
+/// How a workflow ended.
+pub(crate) fn ending(page: &mut Page, ending: &Value) {
+    let at = ending["at"].as_str().and_then(|at| at.parse().ok());
+    page.field_if("ended", at.map(|at| both(at, page.now)));
+    page.field_if("by", ending["by"].as_str());
+    let how = &ending["as"];
+    page.field_if("note", how["note"].as_str());
+    page.field_if("reason", how["reason"].as_str());
+    if !how["result"].is_null() {
+        page.field("result", readable(&how["result"]));
+    }
+}
