@@ -109,10 +109,10 @@ Exit codes:
 
 Environment:
   BATON_TOKEN      an agent's credential; without it the caller is the operator
-  BATON_AGENT      marks a process as an agent; without BATON_TOKEN it may do nothing
+  BATON_AGENT      marks a process as an agent, which then needs BATON_TOKEN
   BATON_FENCE      the fence of the hold, as --fence
   BATON_WORKSPACE  the workspace, as --workspace
-  BATON_LOG        what the coordinator logs, such as debug or baton_engine=trace
+  BATON_LOG        what the coordinator logs, such as debug
   NO_COLOR         no colour
 
 The five-minute tour:
@@ -135,7 +135,7 @@ pub(crate) fn command() -> Command {
         for verb in *verbs {
             let about = command.find_subcommand(verb).and_then(Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            themes.push_str(&format!("  {verb:12}{about}\n"));
+            themes.push_str(&format!("  {verb:13}{about}\n"));
         }
         themes.push('\n');
     }
@@ -166,6 +166,7 @@ mod tests {
 
     fn add(page: &mut String, command: &mut Command, heading: &str) {
         let help = command.render_long_help().to_string();
+        let help = if heading == "##" { help } else { without_globals(&help) };
         let lines: Vec<_> = help.trim_end().lines().map(str::trim_end).collect();
         let name = command.get_bin_name().unwrap_or("baton").to_owned();
         page.push_str(&format!("\n{heading} {name}\n\n```text\n{}\n```\n", lines.join("\n")));
@@ -174,6 +175,13 @@ mod tests {
                 add(page, verb, "###");
             }
         }
+    }
+
+    /// On one page it is enough to read once what holds for every verb.
+    fn without_globals(help: &str) -> String {
+        let (before, rest) = help.split_once("Global options:\n").expect("global options");
+        let (_, after) = rest.split_once("\nExamples:\n").expect("examples");
+        format!("{before}Examples:\n{after}")
     }
 
     #[test]
@@ -215,43 +223,43 @@ mod tests {
             Usage: baton [OPTIONS] <COMMAND>
 
             Set up:
-              init        Make a folder a workspace
-              agent       Make agents known, and see who there is
-              token       Give agents credentials, and take them away
-              completions Print completions for a shell
+              init         Make a folder a workspace
+              agent        Make agents known, and see who there is
+              token        Give agents credentials, and take them away
+              completions  Print completions for a shell
 
             Pass work:
-              start       Begin a workflow
-              pass        Pass work to another agent
-              wait        Wait until a handoff or a workflow is over
-              cancel      Take a handoff back, or call a workflow off
+              start        Begin a workflow
+              pass         Pass work to another agent
+              wait         Wait until a handoff or a workflow is over
+              cancel       Take a handoff back, or call a workflow off
 
             Take work:
-              inbox       Show what waits for you, what you hold, and what came back
-              accept      Take a handoff, and print what comes with it
-              reject      Turn a handoff away
-              defer       Ask for time before answering; the handoff comes back by itself
-              progress    Say how it goes, which also renews your file locks
-              return      Bring the result of a subtask back
-              complete    End a workflow
+              inbox        Show what waits for you, what you hold, and what came back
+              accept       Take a handoff, and print what comes with it
+              reject       Turn a handoff away
+              defer        Ask for time before answering; the handoff comes back by itself
+              progress     Say how it goes, which also renews your file locks
+              return       Bring the result of a subtask back
+              complete     End a workflow
 
             Share:
-              vars        Show a workflow's variables, or write them
-              artifact    Make products known, list them, and say which can be relied on
-              lock        Lock files before you write to them, all of them or none
-              unlock      Give locks back
+              vars         Show a workflow's variables, or write them
+              artifact     Make products known, list them, and say which can be relied on
+              lock         Lock files before you write to them, all of them or none
+              unlock       Give locks back
 
             Look:
-              list        List workflows, or handoffs
-              show        Show a workflow, or a handoff with its life step by step
-              stats       Count handoffs, workflows and records
-              audit       Read the audit trail, and check it
+              list         List workflows, or handoffs
+              show         Show a workflow, or a handoff with its life step by step
+              stats        Count handoffs, workflows and records
+              audit        Read the audit trail, and check it
 
             Coordinator:
-              status      Tell whether the coordinator runs, and how it is
-              serve       Run the coordinator in the foreground
-              stop        Stop the coordinator
-              backup      Copy the ledger to a folder while work goes on
+              status       Tell whether the coordinator runs, and how it is
+              serve        Run the coordinator in the foreground
+              stop         Stop the coordinator
+              backup       Copy the ledger to a folder while work goes on
 
             Global options:
                   --json     Print the coordinator's JSON as it is; errors go to stderr as

@@ -73,6 +73,8 @@ struct Ask {
 enum Lost {
     /// Nobody listens on the socket.
     NobodyThere,
+    /// The system does not let us through to the socket.
+    Unreachable(String),
     /// The connection broke before the answer was whole.
     Broken(String),
     /// It took too long; whether it was done is not known.
@@ -228,6 +230,10 @@ impl Client {
             Lost::Broken(why) => {
                 Failure::failed(format!("the coordinator broke off the connection: {why}"), hint)
             }
+            Lost::Unreachable(why) => Failure::failed(
+                format!("cannot reach the coordinator: {why}"),
+                "a socket's path must be short and yours to use; try a workspace elsewhere",
+            ),
             Lost::Late => Failure::failed("the coordinator did not answer in time", hint),
         }
     }
@@ -264,7 +270,7 @@ async fn connect(workspace: &Workspace) -> Result<UnixStream, Lost> {
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_millis(50));
             }
-            _ => return Err(Lost::Broken(format!("{}: {error}", socket.display()))),
+            _ => return Err(Lost::Unreachable(format!("{}: {error}", socket.display()))),
         }
     }
 }

@@ -79,7 +79,14 @@ impl FromStr for Assignment {
             .split_once('=')
             .ok_or_else(|| "no `=`; expected name=value, such as branch=main".to_owned())?;
         let name = name.parse().map_err(|error| format!("{error}"))?;
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+        let value = match serde_json::from_str(value) {
+            Ok(json) => json,
+            // JSON all right, only too deep to be read: to take it as text would hide that.
+            Err(error) if error.to_string().starts_with("recursion limit") => {
+                return Err("JSON nested too deep".to_owned());
+            }
+            Err(_) => Value::String(value.to_owned()),
+        };
         let value = VariableValue::try_from(value).map_err(|error| error.to_string())?;
         Ok(Self { name, value })
     }
@@ -306,7 +313,8 @@ mod tests {
         assert_eq!(value("s=\"3\""), Ok(json!("3")));
         assert_eq!(value("url=http://x/?a=b"), Ok(json!("http://x/?a=b")));
         assert_eq!(value("e="), Ok(json!("")));
-        for bad in ["novalue", "=x", "a b=1", "9a=1"] {
+        let deep = format!("a={}", "[".repeat(1_000));
+        for bad in ["novalue", "=x", "a b=1", "9a=1", &deep] {
             assert!(value(bad).is_err(), "{bad:?} was taken");
         }
         let twice = ["a=1", "a=2"].map(|text| text.parse().expect("an assignment"));

@@ -17,8 +17,8 @@ const FOLDER: &str = ".baton";
 /// How long a coordinator that a verb started stays without being asked anything.
 const IDLE_AFTER: Duration = Duration::from_secs(30 * 60);
 
-const CONFIG: &str = r#"# Settings of this workspace. Everything here is optional; what is commented out shows the
-# value that holds without it.
+const CONFIG: &str = r#"# Settings of this workspace. Everything here is optional; what is
+# commented out shows the value that holds without it.
 
 # How long the coordinator that a verb started stays when nobody asks it anything. Work, timers
 # and results outlive it. "never" keeps it until `baton stop`.
@@ -190,10 +190,9 @@ mod tests {
         let said = |text: &str| parse(text).expect_err("a wrong setting");
         expect!["line 2: unknown field `idle_afer`, expected `idle_after`"]
             .assert_eq(&said("\nidle_afer = \"1m\"\n"));
-        expect![[
-            r#"line 1: `soon` is not a duration; expected a form like 30s, 5m, 2h or PT30S, or never"#
-        ]]
-        .assert_eq(&said("idle_after = \"soon\""));
+        let soon = said("idle_after = \"soon\"");
+        assert!(soon.starts_with("line 1: `soon` is not a duration; expected"), "{soon}");
+        assert!(soon.ends_with("or never"), "{soon}");
     }
 
     #[test]

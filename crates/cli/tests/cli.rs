@@ -8,7 +8,10 @@ use std::process::Stdio;
 
 use desk::Desk;
 use expect_test::expect;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+/// What is said of an agent that nobody made known.
+const GHOST: &str = "there is no agent ghost";
 
 #[test]
 fn the_five_minute_tour() {
@@ -28,7 +31,22 @@ fn the_five_minute_tour() {
     told += &say(&[&["complete", work, "--note", "shipped"][..], &as_builder].concat());
     told += &say(&["list"]);
     told += &say(&["audit", "verify"]);
-    expect![""].assert_eq(&told);
+    expect![[r#"
+        started 297e7d5d: Add a login page (fence 1)
+        passed to builder as handoff 1f7675be (workflow 297e7d5d)
+        accepted 1f7675be from operator
+          fence       2
+          workflow    297e7d5d Add a login page
+          reason      the design is done
+          type        sequential
+          variables   task_status = "in_progress"
+                      task_priority = "normal"
+        noted for 297e7d5d
+        completed 297e7d5d
+        no workflow is open
+        intact: 7 records in 2 chains
+    "#]]
+    .assert_eq(&told);
 
     let shown = say(&["show", work]);
     for part in ["Add a login page", "completed", "shipped", "the design is done"] {
@@ -132,9 +150,9 @@ fn every_verb_prints_json_when_asked() {
     }
     let error = desk.run(&["agent", "show", "ghost", "--json"]).fails(4);
     let error: Value = serde_json::from_str(&error).expect("JSON on standard error");
-    expect![[r#"
-        {"error":{"code":"unknown-agent","hint":"`baton agent list` shows who there is; `baton agent add ghost` adds it","message":"there is no agent ghost"}}"#]]
-    .assert_eq(&error.to_string());
+    let error = &error["error"];
+    assert_eq!((&error["code"], &error["message"]), (&json!("unknown-agent"), &json!(GHOST)));
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("baton agent list")));
 }
 
 #[test]

@@ -319,10 +319,10 @@ mod tests {
     fn a_coding_agents_definition_becomes_an_agent() {
         check(
             "reviewer.md",
-            "---\nname: Code Reviewer\ndescription: Reads every line\ntools: Read, Grep\n\
+            "---\nname: Code Reviewer\ndescription: Reads\ntools: Read, Grep\n\
              model: opus\ncolor: red\ncapabilities: [review]\n---\nYou are a reviewer.\n",
             expect![[r#"
-                "code-reviewer" "Code Reviewer" "worker" "Reads every line" [{"id":"review","proficiency":1.0}]
+                "code-reviewer" "Code Reviewer" "worker" "Reads" [{"id":"review","proficiency":1.0}]
             "#]],
         );
         check(

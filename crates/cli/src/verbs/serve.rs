@@ -1,5 +1,6 @@
 //! `baton serve`, `status` and `stop`: the coordinator's life. Verbs start it by themselves.
 
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use baton_engine::{causes, view};
@@ -56,7 +57,11 @@ impl Serve {
             let _ = rustix::process::setsid();
         }
         let filter = EnvFilter::try_from_env("BATON_LOG").unwrap_or_else(|_| "info".into());
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_writer(std::io::stderr)
+            .init();
 
         let root = workspace.root().to_owned();
         match baton_server::serve(&baton_server::Options { workspace: root, idle_after }) {

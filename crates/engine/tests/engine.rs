@@ -1,0 +1,248 @@
+//! The engine on a ledger in memory and on a clock that is moved by hand.
+
+use std::sync::Arc;
+
+use baton_engine::view::{Answer, Found};
+use baton_engine::{
+    AuditQuery, Clock, Engine, ManualClock, MemoryLedger, QueryError, SubmitError, WorkflowQuery,
+};
+use baton_protocol::command::{Actor, Submission};
+use baton_protocol::id::{AgentId, CommandId};
+use baton_protocol::time::{Allowance, Timestamp};
+use serde_json::{Value, json};
+
+struct Scene {
+    engine: Engine,
+    clock: Arc<ManualClock>,
+    ledger: Arc<MemoryLedger>,
+    asked: u64,
+}
+
+fn agent(name: &str) -> AgentId {
+    name.parse().expect("a name")
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let start: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a moment");
+        let clock = Arc::new(ManualClock::at(start));
+        let ledger = Arc::new(MemoryLedger::default());
+        let engine = Engine::on(ledger.clone(), clock.clone());
+        let mut scene = Self { engine, clock, ledger, asked: 0 };
+        for name in ["planner", "builder"] {
+            scene.ask(Actor::Operator, json!({ "register": { "id": name } })).await;
+        }
+        scene
+    }
+
+    async fn try_ask(&mut self, actor: Actor, command: Value) -> Result<Answer, SubmitError> {
+        self.asked += 1;
+        let id = CommandId::from_key("test", &self.asked.to_string());
+        let command = serde_json::from_value(command).expect("a command");
+        self.engine.submit(Submission { id, actor, command }).await
+    }
+
+    async fn ask(&mut self, actor: Actor, command: Value) -> Answer {
+        self.try_ask(actor, command).await.expect("it is taken")
+    }
+
+    async fn delegate(&mut self, back: Value) -> Answer {
+        let command = json!({ "pass": {
+            "to_agent": "builder", "type": "delegation", "reason": "build it",
+            "return_protocol": back,
+        }});
+        self.ask(Actor::Agent(agent("planner")), command).await
+    }
+
+    async fn accept(&mut self, passed: &Answer) -> Answer {
+        let command = json!({ "accept": { "handoff": passed.handoff } });
+        self.ask(Actor::Agent(agent("builder")), command).await
+    }
+
+    fn later(&self, span: &str) {
+        self.clock.pass(span.parse::<Allowance>().expect("a span"));
+    }
+
+    async fn state(&self, passed: &Answer) -> String {
+        let id = passed.handoff.expect("a handoff");
+        self.engine.handoff(Actor::Operator, id).await.expect("it is there").line.state
+    }
+}
+
+#[tokio::test]
+async fn time_brings_reminder_timeout_and_resend_also_across_a_restart() {
+    let mut scene = Scene::new().await;
+    let passed = scene.delegate(json!({ "timeout": "20s", "on_timeout": "retry" })).await;
+    scene.accept(&passed).await;
+    assert_eq!(scene.engine.wake_due().await.expect("woken"), 0);
+    for (span, then) in [("20s", "accepted"), ("10s", "queued"), ("2s", "initiated")] {
+        scene.later(span);
+        scene.ledger.restart().expect("the lines read back");
+        assert_eq!(scene.engine.wake_due().await.expect("woken"), 1, "after {span}");
+        assert_eq!(scene.state(&passed).await, then);
+    }
+    let again = scene.accept(&passed).await;
+    assert_eq!(again.fence.map(|fence| fence.0), Some(3));
+    assert!(scene.engine.next_wake().await.expect("known") > Some(scene.clock.now()));
+}
+
+#[tokio::test]
+async fn a_notify_command_runs_once_and_is_settled() {
+    let mut scene = Scene::new().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = r#"echo "$BATON_NEWS $BATON_AGENT $BATON_HANDOFF" >> "$0""#;
+    let file = folder.path().join("news");
+    let argv = json!(["sh", "-c", script, file]);
+    let profile = json!({ "register": { "id": "builder", "notify": argv } });
+    scene.ask(Actor::Operator, profile).await;
+
+    let passed = scene.delegate(json!({ "timeout": "1h" })).await;
+    // The effect was written with the events: whoever comes after a crash carries it out.
+    scene.ledger.restart().expect("the lines read back");
+    assert_eq!(scene.engine.run_effects().await.expect("carried out"), 1);
+    assert_eq!(scene.engine.run_effects().await.expect("carried out"), 0);
+    scene.ledger.restart().expect("the lines read back");
+    assert_eq!(scene.engine.run_effects().await.expect("carried out"), 0);
+
+    let news = std::fs::read_to_string(file).expect("it was told");
+    let handoff = passed.handoff.expect("a handoff");
+    assert_eq!(news, format!("arrived builder {handoff}\n"));
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_run_does_not_stop_the_outbox() {
+    let mut scene = Scene::new().await;
+    let profile = json!({ "register": { "id": "builder", "notify": ["/no/such/program"] } });
+    scene.ask(Actor::Operator, profile).await;
+    scene.delegate(json!({ "timeout": "1h" })).await;
+    assert_eq!(scene.engine.run_effects().await.expect("carried out"), 1);
+    assert_eq!(scene.engine.status().await.expect("status").outbox, 0);
+}
+
+#[tokio::test]
+async fn a_large_body_lies_beside_the_ledger_and_comes_back_whole() {
+    let mut scene = Scene::new().await;
+    let history: Vec<Value> = (0..200)
+        .map(|n| json!({ "role": "user", "content": format!("message {n}: {n:040}") }))
+        .collect();
+    let command = json!({ "pass": {
+        "to_agent": "builder", "reason": "build it",
+        "context": { "conversation_history": history },
+    }});
+    let passed = scene.ask(Actor::Agent(agent("planner")), command).await;
+    let stored = serde_json::to_string(&passed.events).expect("json");
+    assert!(stored.contains("sha256") && !stored.contains("message 17"));
+    let id = passed.handoff.expect("a handoff");
+    let view = scene.engine.handoff(Actor::Operator, id).await.expect("it is there");
+    assert_eq!(view.context.conversation_history, Some(json!(history)));
+}
+
+#[tokio::test]
+async fn a_workflow_that_left_memory_is_told_from_its_records() {
+    let mut scene = Scene::new().await;
+    let passed = scene.delegate(json!({ "timeout": "1h" })).await;
+    let accepted = scene.accept(&passed).await;
+    let give = json!({ "return": {
+        "handoff": passed.handoff, "fence": accepted.fence, "status": "success",
+        "result": { "content_type": "text", "body": "it works" },
+        "context_updates": { "variables_changed": { "port": 8080 } },
+    }});
+    scene.ask(Actor::Agent(agent("builder")), give).await;
+    let complete = json!({ "complete": { "workflow": passed.workflow, "fence": 1 } });
+    scene.ask(Actor::Agent(agent("planner")), complete).await;
+
+    let id = passed.workflow.expect("a workflow");
+    let view = scene.engine.workflow(Actor::Operator, id).await.expect("it is there");
+    assert_eq!(view.line.status, "completed");
+    assert_eq!(view.context_variables["custom"]["port"], 8080);
+    let handoff = passed.handoff.expect("a handoff");
+    let told = scene.engine.handoff(Actor::Operator, handoff).await.expect("it is there");
+    assert_eq!(told.result.expect("a result")["result"]["body"], "it works");
+    let found = scene.engine.find(&handoff.to_string()[..13]).await.expect("found");
+    assert_eq!(found, Found::Handoff(handoff));
+    let all = WorkflowQuery { all: true, limit: None };
+    assert_eq!(scene.engine.workflows(Actor::Operator, all).await.expect("listed").len(), 1);
+}
+
+#[tokio::test]
+async fn an_agent_sees_its_own_work_and_no_other() {
+    let mut scene = Scene::new().await;
+    scene.ask(Actor::Operator, json!({ "register": { "id": "rival" } })).await;
+    let passed = scene.delegate(json!({ "timeout": "1h" })).await;
+    let (workflow, handoff) = (passed.workflow.expect("w"), passed.handoff.expect("h"));
+    let rival = || Actor::Agent(agent("rival"));
+    let builder = || Actor::Agent(agent("builder"));
+    assert!(matches!(
+        scene.engine.workflow(rival(), workflow).await,
+        Err(QueryError::Refused(refusal)) if refusal.code() == "unknown-workflow"
+    ));
+    assert!(scene.engine.handoff(rival(), handoff).await.is_err());
+    // Whoever is asked sees the handoff; the whole work only once it has taken it.
+    assert!(scene.engine.handoff(builder(), handoff).await.is_ok());
+    assert!(scene.engine.workflow(builder(), workflow).await.is_err());
+    scene.accept(&passed).await;
+    assert!(scene.engine.workflow(builder(), workflow).await.is_ok());
+    let all = scene.engine.audit(rival(), AuditQuery::default()).await.expect("answered");
+    assert_eq!(all, Vec::<Value>::new());
+    let query = AuditQuery { workflow: Some(workflow), ..AuditQuery::default() };
+    assert!(scene.engine.audit(rival(), query).await.is_err());
+}
+
+#[tokio::test]
+async fn a_token_is_good_until_it_expires_or_is_revoked() {
+    let mut scene = Scene::new().await;
+    let day = "1d".parse().ok();
+    let made = scene.engine.create_token(Actor::Operator, agent("builder"), day).await;
+    let made = made.expect("a token");
+    let who = async |scene: &Scene, token: &str| {
+        scene.engine.authenticate(token).await.expect("looked up")
+    };
+    assert_eq!(who(&scene, &made.token).await, Some(agent("builder")));
+    for wrong in
+        ["", "bt1_builder_", "bt1_planner_x", &made.token[1..], &format!("{}0", made.token)]
+    {
+        assert_eq!(who(&scene, wrong).await, None, "{wrong}");
+    }
+    scene.later("1d");
+    assert_eq!(who(&scene, &made.token).await, None);
+
+    let other = scene.engine.create_token(Actor::Operator, agent("builder"), None).await;
+    let other = other.expect("a token");
+    let revoke = json!({ "revoke_token": { "agent": "builder", "token": other.id } });
+    scene.ask(Actor::Operator, revoke).await;
+    assert_eq!(who(&scene, &other.token).await, None);
+    let by_agent = Actor::Agent(agent("builder"));
+    let refused = scene.engine.create_token(by_agent, agent("builder"), None).await;
+    assert!(matches!(refused, Err(SubmitError::Refused(r)) if r.code() == "operator-only"));
+}
+
+#[tokio::test]
+async fn the_audit_says_what_the_specification_asks_for() {
+    let mut scene = Scene::new().await;
+    let passed = scene.delegate(json!({ "timeout": "1h" })).await;
+    scene.later("3s");
+    let accepted = scene.accept(&passed).await;
+    scene.later("2s");
+    let give = json!({ "return": {
+        "handoff": passed.handoff, "fence": accepted.fence, "status": "partial",
+        "audit": { "tokens_consumed": 512, "notes": "half of it" },
+    }});
+    scene.ask(Actor::Agent(agent("builder")), give).await;
+    let query = AuditQuery { handoff: passed.handoff, ..AuditQuery::default() };
+    let records = scene.engine.audit(Actor::Operator, query).await.expect("answered");
+    let types: Vec<_> = records.iter().map(|r| r["audit"]["event_type"].clone()).collect();
+    assert_eq!(types, [json!("initiated"), json!("accepted"), json!("completed")]);
+    let last = &records[2]["audit"];
+    assert_eq!(last["outcome"], "partial");
+    assert_eq!(last["duration_ms"], 5_000);
+    assert_eq!(last["tokens_consumed"], 512);
+    assert_eq!(last["from_agent"], "planner");
+    assert_eq!(last["to_agent"], "builder");
+    assert_eq!(last["handoff_type"], "delegation");
+    assert_eq!(last["risk_level"], "medium");
+    let hash = last["context_snapshot"]["context_variables_hash"].as_str().expect("a hash");
+    assert_eq!(hash.len(), 64);
+    assert_eq!(last["trace_id"].as_str().map(str::len), Some(32));
+    assert_eq!(last["span_id"].as_str().map(str::len), Some(16));
+    assert_eq!(scene.engine.verify().await.expect("checked").problem, None);
+}
