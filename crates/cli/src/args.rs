@@ -94,10 +94,15 @@ const THEMES: &[(&str, &[&str])] = &[
     ("Share", &["vars", "artifact", "lock", "unlock"]),
     ("Look", &["list", "show", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
+    ("See it", &["demo", "bench"]),
 ];
 
 const AFTER: &str = "\
 Ids: any unique beginning of an id will do.
+
+JSON: --json prints the coordinator's answer as it is, on one line unless stdout
+is a terminal. `accept` prints the package; `vars`, `artifact list` and
+`token list` print their part of the answer; `agent import` one answer a line.
 
 Exit codes:
   0  done
@@ -260,6 +265,10 @@ mod tests {
               serve        Run the coordinator in the foreground
               stop         Stop the coordinator
               backup       Copy the ledger to a folder while work goes on
+
+            See it:
+              demo         See what Baton does, in half a minute
+              bench        Measure how fast work is passed, beside the bare disk
 
             Global options:
                   --json     Print the coordinator's JSON as it is; errors go to stderr as

@@ -232,7 +232,7 @@ impl Client {
             }
             Lost::Unreachable(why) => Failure::failed(
                 format!("cannot reach the coordinator: {why}"),
-                "a socket's path must be short and yours to use; try a workspace elsewhere",
+                "the workspace must be yours to use: see who owns its .baton/run",
             ),
             Lost::Late => Failure::failed("the coordinator did not answer in time", hint),
         }
@@ -253,11 +253,17 @@ fn granted(status: u16, body: String) -> Result<Reply, Failure> {
 }
 
 async fn connect(workspace: &Workspace) -> Result<UnixStream, Lost> {
-    let socket = workspace.socket();
+    let unreachable =
+        |error: io::Error| Lost::Unreachable(format!("{}: {error}", workspace.root().display()));
+    let socket = match workspace.socket() {
+        Ok(socket) => socket,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Lost::NobodyThere),
+        Err(error) => return Err(unreachable(error)),
+    };
     let begun = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
-        let error = match UnixStream::connect(&socket).await {
+        let error = match UnixStream::connect(socket.path()).await {
             Ok(stream) => return Ok(stream),
             Err(error) => error,
         };
@@ -270,7 +276,7 @@ async fn connect(workspace: &Workspace) -> Result<UnixStream, Lost> {
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_millis(50));
             }
-            _ => return Err(Lost::Unreachable(format!("{}: {error}", socket.display()))),
+            _ => return Err(unreachable(error)),
         }
     }
 }

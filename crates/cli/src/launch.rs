@@ -28,6 +28,8 @@ const CALLERS_OWN: [&str; 4] = ["BATON_TOKEN", "BATON_AGENT", "BATON_FENCE", "BA
 
 /// Returns when a coordinator listens on the socket of `workspace`.
 pub(crate) fn launch(workspace: &Workspace) -> Result<(), Failure> {
+    // A mistake in the settings is better told here than from the end of a log.
+    workspace.idle_after()?;
     let run = workspace.run();
     let unusable = |error: std::io::Error| {
         let sentence = format!("cannot use {}: {error}", run.display());
@@ -67,9 +69,12 @@ fn watch(workspace: &Workspace, spawn: impl Fn() -> Result<Child, Failure>) -> R
     let mut child: Option<Child> = None;
     let mut gave_way: Option<Instant> = None;
     let mut restart_pause = Duration::from_millis(50);
-    let socket = workspace.socket();
+    let listens = || {
+        let socket = workspace.socket()?;
+        UnixStream::connect(socket.path()).map(drop)
+    };
     // The first look comes before the first start: another verb may have had the turn before us.
-    while UnixStream::connect(&socket).is_err() {
+    while listens().is_err() {
         if begun.elapsed() > START_WITHIN {
             return Err(NotUp(format!("it does not listen after {}s", START_WITHIN.as_secs())));
         }

@@ -3,8 +3,10 @@
 //! No rule about handoffs lives here; whatever another way in would need too belongs further down.
 
 mod args;
+mod bench;
 mod caller;
 mod client;
+mod demo;
 mod failure;
 mod launch;
 mod session;

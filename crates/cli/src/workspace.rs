@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use baton_protocol::time::Allowance;
+use baton_server::Socket;
 use serde::Deserialize;
 
 use crate::failure::{Exit, Failure};
@@ -82,8 +83,9 @@ impl Workspace {
         self.root.join(FOLDER).join("run")
     }
 
-    pub(crate) fn socket(&self) -> PathBuf {
-        self.run().join("baton.sock")
+    /// Where its coordinator listens.
+    pub(crate) fn socket(&self) -> io::Result<Socket> {
+        Socket::of(&self.root.join(FOLDER))
     }
 
     pub(crate) fn log(&self) -> PathBuf {
@@ -104,8 +106,7 @@ impl Workspace {
         let config = parse(&text).map_err(|why| {
             Failure::usage(
                 format!("{}: {why}", path.display()),
-                "the comments in that file list the settings; `baton init` writes them anew if \
-                 the file is gone",
+                "correct that line, or remove it: every setting is optional",
             )
         })?;
         Ok(config.idle_after.map_or(Some(IDLE_AFTER), |Idle(after)| after))

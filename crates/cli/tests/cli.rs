@@ -101,6 +101,7 @@ fn each_kind_of_failure_has_its_exit_code() {
     desk.run(&["accept", &workflow[..8], "--as", "builder"]).fails(2);
     fs::write(desk.path().join("bad.json"), r#"{"to_agent":"builder"}"#).expect("a file");
     assert!(desk.run(&["pass", "--json-input", "bad.json"]).fails(2).contains("reason"));
+    desk.run(&["pass", "--json-input", "bad.json", "--to", "builder"]).fails(2);
     let no_timeout = ["pass", "--to", "builder", "--reason", "r", "--type", "delegation"];
     assert!(desk.run(&no_timeout).fails(3).contains("hint: add --timeout"));
     assert!(desk.run(&["accept", &handoff]).fails(3).contains("is for builder"));
@@ -115,9 +116,18 @@ fn each_kind_of_failure_has_its_exit_code() {
 #[test]
 fn a_coordinator_that_cannot_start_says_why() {
     let desk = Desk::new();
-    fs::write(desk.path().join(".baton/config.toml"), "idle_afer = 3\n").expect("a file");
+    let (config, ledger) = (".baton/config.toml", ".baton/ledger");
+    fs::write(desk.path().join(config), "idle_afer = 3\n").expect("a file");
+    let said = desk.run(&["list"]).fails(2);
+    assert!(said.contains("config.toml: line 1: unknown field `idle_afer`"), "{said}");
+    fs::remove_file(desk.path().join(config)).expect("a file");
+
+    fs::write(desk.path().join(ledger), "in the way").expect("a file");
     let said = desk.run(&["list"]).fails(1);
-    assert!(said.contains("unknown field `idle_afer`"), "{said}");
+    assert!(said.contains("the coordinator did not start"), "{said}");
+    assert!(said.contains("cannot open the ledger"), "{said}");
+    fs::remove_file(desk.path().join(ledger)).expect("a file");
+    desk.run(&["list"]).ok();
 }
 
 #[test]
@@ -153,6 +163,25 @@ fn every_verb_prints_json_when_asked() {
     let error = &error["error"];
     assert_eq!((&error["code"], &error["message"]), (&json!("unknown-agent"), &json!(GHOST)));
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("baton agent list")));
+}
+
+#[test]
+fn a_whole_handoff_can_come_as_json() {
+    let desk = Desk::with(&["builder"]);
+    let whole = json!({
+        "to_agent": "builder", "type": "delegation", "reason": "needs tests",
+        "return_protocol": {"timeout": "PT30M", "on_timeout": "retry"},
+        "context": {"task_id": "Test it", "context_variables": {"branch": "main"}},
+    });
+    fs::write(desk.path().join("pass.json"), whole.to_string()).expect("a file");
+    let mut pass = desk.baton(&["pass", "--json-input", "-", "--json"]);
+    let input = fs::File::open(desk.path().join("pass.json")).expect("a file");
+    let passed = pass.stdin(input).env("BATON_FENCE", "7").output().expect("a run");
+    assert!(passed.status.success(), "{passed:?}");
+    let answer: Value = serde_json::from_slice(&passed.stdout).expect("JSON");
+    let handoff = desk.json(&["show", answer["handoff"].as_str().expect("an id")]);
+    assert_eq!(handoff["return_protocol"]["timeout"], "30m");
+    assert_eq!(handoff["context"]["context_variables"]["custom"]["branch"], "main");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod clock;
 mod engine;
 mod outbox;
+mod overview;
 mod query;
 mod timers;
 mod token;

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use crate::engine::Engine;
 use crate::view::{
     self, AgentView, Bodies, Found, HandoffLine, HandoffView, Inbox, LockView, Package, Past,
-    Stats, Status, Verified, WorkflowLine, WorkflowView,
+    WorkflowLine, WorkflowView,
 };
 
 /// Which audit records are asked for.
@@ -92,7 +92,7 @@ pub enum QueryError {
     Failed(#[from] LedgerError),
 }
 
-fn unreadable(source: serde_json::Error) -> QueryError {
+pub(crate) fn unreadable(source: serde_json::Error) -> QueryError {
     let what = "a record of the ledger cannot be read".to_owned();
     QueryError::Failed(LedgerError::Failed { what, source: Box::new(source) })
 }
@@ -164,17 +164,21 @@ impl Engine {
 
     /// Tells the story of a workflow again, from its records.
     async fn past(&self, id: WorkflowId) -> Result<Past, QueryError> {
+        view::replay(id, &self.records_of(id).await?).map_err(unreadable)
+    }
+
+    /// All records of a workflow, page by page.
+    pub(crate) async fn records_of(&self, id: WorkflowId) -> Result<Vec<Vec<u8>>, QueryError> {
         let mut lines = Vec::new();
         let mut after_seq = None;
         loop {
             let workflow = Some(*id.as_bytes());
             let filter = Filter { workflow, after_seq, ..Filter::default() };
             let page = self.ledger.history(filter).await?;
-            let Some(last) = page.last() else { break };
+            let Some(last) = page.last() else { return Ok(lines) };
             after_seq = Some(baton_store::Record::read(last).map_err(unreadable)?.seq);
             lines.extend(page);
         }
-        view::replay(id, &lines).map_err(unreadable)
     }
 
     /// One handoff, of a workflow that is live or over.
@@ -333,75 +337,6 @@ impl Engine {
         }
         let lines = self.ledger.history(filter).await?;
         lines.iter().map(|line| serde_json::from_slice(line).map_err(unreadable)).collect()
-    }
-
-    /// Counts over all of history.
-    pub async fn stats(&self) -> Result<Stats, QueryError> {
-        let (pending, open) = self
-            .look(Scope::Everything, |world| {
-                let pending: usize = world.workflows.values().map(|w| w.open().count()).sum();
-                (pending as u64, world.workflows.len() as u64)
-            })
-            .await?;
-        let mut stats = Stats {
-            total_handoffs: 0,
-            pending_handoffs: pending,
-            handoffs_by_agent: Default::default(),
-            records_by_type: Default::default(),
-            open_workflows: open,
-            total_workflows: 0,
-            records: self.ledger.condition().records,
-        };
-        for tally in self.ledger.counts().await? {
-            match tally.kind.as_str() {
-                "started" => stats.total_workflows += tally.count,
-                "initiated" => {
-                    stats.total_handoffs += tally.count;
-                    let agents = &mut stats.handoffs_by_agent;
-                    let from = tally.from.unwrap_or_default();
-                    agents.entry(from).or_default().sent += tally.count;
-                    let to = tally.to.unwrap_or_default();
-                    agents.entry(to).or_default().received += tally.count;
-                }
-                _ => (),
-            }
-            *stats.records_by_type.entry(tally.kind).or_default() += tally.count;
-        }
-        Ok(stats)
-    }
-
-    /// How the coordinator is.
-    pub async fn status(&self) -> Result<Status, QueryError> {
-        let condition = self.ledger.condition();
-        let (open, agents, outbox) = self
-            .look(Scope::Everything, |world| {
-                let count = |n: usize| n as u64;
-                (count(world.workflows.len()), count(world.agents.len()), count(world.outbox.len()))
-            })
-            .await?;
-        Ok(Status {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            started_at: self.started_at,
-            records: condition.records,
-            indexed: condition.indexed,
-            open_workflows: open,
-            agents,
-            outbox,
-            cut_at_start: condition.cut,
-        })
-    }
-
-    /// Reads every record and follows every chain.
-    pub async fn verify(&self) -> Result<Verified, QueryError> {
-        let checked = self.ledger.check().await?;
-        let baton_store::Checked { records, streams, problem } = checked;
-        Ok(Verified { records, streams, problem })
-    }
-
-    /// Copies the ledger into an empty folder while work goes on.
-    pub async fn backup(&self, to: std::path::PathBuf) -> Result<(u64, u64), QueryError> {
-        Ok(self.ledger.backup(to).await?)
     }
 }
 

@@ -168,6 +168,7 @@ pub enum Event {
         due: Due,
     },
     /// The attempt ended because nothing came back; the holding is over.
+    #[serde(rename = "timeout")]
     TimedOut {
         /// Which one.
         handoff: HandoffId,

@@ -11,8 +11,7 @@ mod problem;
 mod reads;
 mod routes;
 mod serve;
+mod socket;
 
 pub use serve::{Options, ServeError, serve};
-
-/// Where the coordinator listens, inside the workspace's data folder.
-pub const SOCKET: &str = "run/baton.sock";
+pub use socket::Socket;

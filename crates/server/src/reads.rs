@@ -13,6 +13,7 @@ use baton_engine::view::{
 use baton_engine::{AuditQuery, HandoffQuery, WorkflowQuery};
 use baton_protocol::command::Actor;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
+use baton_protocol::limits::PAGE_ROWS_MAX;
 use baton_protocol::time::{Allowance, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ use crate::routes::App;
 
 /// How long a reader may wait for news in one request.
 const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Records on a page of the audit, unless asked for otherwise.
+const AUDIT_PAGE: usize = 100;
 
 type Answered<T> = Result<Json<T>, Problem>;
 type Shared = State<Arc<App>>;
@@ -208,6 +211,7 @@ pub(crate) async fn audit(
 ) -> Answered<AuditAnswer> {
     let kinds = asked.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::to_owned).collect();
     let newest = asked.newest.unwrap_or(false);
+    let limit = asked.limit.unwrap_or(AUDIT_PAGE).min(PAGE_ROWS_MAX);
     let query = AuditQuery {
         workflow: asked.workflow,
         handoff: asked.handoff,
@@ -218,11 +222,12 @@ pub(crate) async fn audit(
         since: asked.since,
         until: asked.until,
         after: asked.after,
-        limit: asked.limit,
+        limit: Some(limit),
         newest,
     };
     let records = app.engine.audit(viewer, query).await?;
-    let next = records.last().filter(|_| !newest).and_then(|record| record["seq"].as_u64());
+    let more = !newest && records.len() == limit;
+    let next = records.last().filter(|_| more).and_then(|record| record["seq"].as_u64());
     Ok(Json(AuditAnswer { records, next }))
 }
 
@@ -231,8 +236,21 @@ pub(crate) async fn verify(State(app): Shared, Caller(viewer): Caller) -> Answer
     Ok(Json(app.engine.verify().await?))
 }
 
-pub(crate) async fn stats(State(app): Shared, _: Caller) -> Answered<Stats> {
-    Ok(Json(app.engine.stats().await?))
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StatsAsked {
+    workflow: Option<WorkflowId>,
+}
+
+pub(crate) async fn stats(
+    State(app): Shared,
+    Caller(viewer): Caller,
+    Asked(asked): Asked<StatsAsked>,
+) -> Answered<Stats> {
+    Ok(Json(match asked.workflow {
+        Some(id) => app.engine.workflow_stats(viewer, id).await?,
+        None => app.engine.stats().await?,
+    }))
 }
 
 pub(crate) async fn locks(State(app): Shared, _: Caller) -> Answered<Vec<LockView>> {

@@ -12,10 +12,10 @@ use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::SOCKET;
 use crate::caller::Peer;
 use crate::idle::{self, Activity};
 use crate::routes::{App, router};
+use crate::socket::Socket;
 
 /// How long open connections may take to finish when the coordinator ends.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
@@ -81,7 +81,8 @@ async fn run(options: &Options) -> Result<(), ServeError> {
         .create(&folder)
         .map_err(io_error(format!("make {}", folder.display())))?;
     let engine = Arc::new(open(&options.workspace, &data)?);
-    let listener = listen(&data.join(SOCKET))?;
+    let socket = Socket::of(&data).map_err(io_error("name the socket"))?;
+    let listener = listen(socket.path())?;
     tracing::info!(workspace = %options.workspace.display(), "the coordinator listens");
 
     let stopping = watch::Sender::new(false);
@@ -103,7 +104,7 @@ async fn run(options: &Options) -> Result<(), ServeError> {
         let _ = task.await;
     }
     // The name goes while the ledger is still locked, so no other coordinator's socket is hit.
-    let _ = fs::remove_file(data.join(SOCKET));
+    let _ = fs::remove_file(socket.path());
     ended
 }
 

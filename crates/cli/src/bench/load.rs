@@ -165,10 +165,7 @@ fn give_back(handoff: HandoffId, fence: Fence) -> GiveBack {
         handoff,
         fence,
         status: ReturnStatus::Success,
-        result: Some(ResultContent {
-            content_type: ContentType::Text,
-            body: Body::Inline(body),
-        }),
+        result: Some(ResultContent { content_type: ContentType::Text, body: Body::Inline(body) }),
         context_updates: ContextUpdates::default(),
         audit: ReturnAudit { tokens_consumed: Some(1_200), notes: None },
     }

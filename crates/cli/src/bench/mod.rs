@@ -18,55 +18,55 @@ use serde::Serialize;
 
 /// What to measure.
 #[derive(clap::Args, Clone, Debug)]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// Callers that work at once, each waiting for its answers; may be given several times
     #[arg(long, value_name = "N", default_values_t = [1, 16, 256], value_delimiter = ',')]
-    pub callers: Vec<usize>,
+    pub(crate) callers: Vec<usize>,
     /// How long Baton runs for each number of callers
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
-    pub seconds: u64,
+    pub(crate) seconds: u64,
     /// Records that are there before anything is measured
     #[arg(long, value_name = "EVENTS", default_value_t = 0)]
-    pub preload: u64,
+    pub(crate) preload: u64,
     /// The folder in which a temporary workspace is made; it must lie on a real disk
     #[arg(long, value_name = "DIR", default_value = ".")]
-    pub dir: std::path::PathBuf,
+    pub(crate) dir: std::path::PathBuf,
 }
 
 /// What was measured with one number of callers.
 #[derive(Clone, Debug, Serialize)]
-pub struct Run {
+pub(crate) struct Run {
     /// Callers at once.
-    pub callers: usize,
+    pub(crate) callers: usize,
     /// Whole life cycles, index caught up.
-    pub lifecycles_per_s: f64,
+    pub(crate) lifecycles_per_s: f64,
     /// Half of the commands were answered within this time.
     pub p50_us: u64,
     /// All but a hundredth were.
     pub p99_us: u64,
     /// The same bytes, written and synced raw at the same boundaries.
-    pub raw_lifecycles_per_s: f64,
+    pub(crate) raw_lifecycles_per_s: f64,
     /// What Baton reaches of the raw rate.
-    pub ratio: f64,
+    pub(crate) ratio: f64,
     /// Bytes of an average sync.
-    pub bytes_per_sync: u64,
+    pub(crate) bytes_per_sync: u64,
     /// Memory after the run.
-    pub rss_mb: f64,
+    pub(crate) rss_mb: f64,
 }
 
 /// All that was measured.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// How it was done, in words.
-    pub method: &'static str,
+    pub(crate) method: &'static str,
     /// Where the files lay.
-    pub file_system: String,
+    pub(crate) file_system: String,
     /// Records that were there before.
-    pub preloaded: u64,
+    pub(crate) preloaded: u64,
     /// Memory before any load.
-    pub idle_rss_mb: f64,
+    pub(crate) idle_rss_mb: f64,
     /// One for each number of callers.
-    pub runs: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
 }
 
 const METHOD: &str = "in one process; a life cycle is pass (delegation), accept, return, complete: \
@@ -76,7 +76,7 @@ const METHOD: &str = "in one process; a life cycle is pass (delegation), accept,
 
 /// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
+pub(crate) enum BenchError {
     /// Memory is not a disk.
     #[error("{place} lies on {found}, where a sync costs nothing")]
     NotADisk {
@@ -100,7 +100,7 @@ pub enum BenchError {
 
 impl BenchError {
     /// The next step.
-    pub fn hint(&self) -> &'static str {
+    pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::NotADisk { .. } => "name a folder on a real disk with --dir",
             Self::Baton(_) | Self::Io { .. } => "see that the folder can be written and has room",
@@ -113,7 +113,7 @@ fn io(doing: &'static str) -> impl Fn(std::io::Error) -> BenchError {
 }
 
 /// Measures.
-pub fn bench(args: &BenchArgs, mut say: impl FnMut(&str)) -> Result<Report, BenchError> {
+pub(crate) fn bench(args: &BenchArgs, mut say: impl FnMut(&str)) -> Result<Report, BenchError> {
     let file_system = raw::file_system(&args.dir).map_err(io("look at the file system"))?;
     if matches!(file_system.as_str(), "tmpfs" | "ramfs") {
         let place = args.dir.display().to_string();
@@ -216,9 +216,13 @@ fn rss_mb() -> f64 {
 }
 
 /// The report for people.
-pub fn table(report: &Report) -> String {
+pub(crate) fn table(report: &Report) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "file system {}, {} records there before", report.file_system, report.preloaded);
+    let _ = writeln!(
+        text,
+        "file system {}, {} records there before",
+        report.file_system, report.preloaded
+    );
     let _ = writeln!(text, "idle memory {:.1} MB\n", report.idle_rss_mb);
     let _ = writeln!(
         text,

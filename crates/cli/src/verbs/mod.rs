@@ -8,6 +8,7 @@ mod audit;
 mod backup;
 mod cancel;
 mod completions;
+mod demo;
 mod holder;
 mod import;
 mod inbox;
@@ -65,6 +66,8 @@ pub(crate) enum Verb {
     Stop(serve::Stop),
     Backup(backup::Backup),
     Completions(completions::Completions),
+    Demo(demo::Demo),
+    Bench(demo::Bench),
 }
 
 /// Does what was asked.
@@ -75,6 +78,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     match verb {
         Verb::Init(init) => init.run(out),
         Verb::Completions(completions) => completions.run(out),
+        Verb::Demo(demo) => demo.run(),
+        Verb::Bench(bench) => bench.run(out),
         Verb::Serve(serve) => serve.run(&Workspace::find(global.workspace.as_deref())?),
         Verb::Agent(agent) => agent.run(&session(global, out)?),
         Verb::Token(token) => token.run(&session(global, out)?),

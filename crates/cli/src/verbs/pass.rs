@@ -20,6 +20,30 @@ use crate::value::{Assignment, Id, Product, Skill, When, body_file, changes, jso
 const TRIGGERS: &[&str] =
     &["explicit_request", "task_completion", "capability_mismatch", "escalation", "timeout"];
 
+/// What the JSON says when it is there. The fence is missing: it may be in the environment.
+const SAID_IN_JSON: [&str; 20] = [
+    "workflow",
+    "to",
+    "reason",
+    "kind",
+    "timeout",
+    "on_timeout",
+    "blocking",
+    "task",
+    "var",
+    "share",
+    "artifact",
+    "history",
+    "budget",
+    "deadline",
+    "requires",
+    "autonomy",
+    "priority",
+    "risk",
+    "rationale",
+    "trigger",
+];
+
 /// Pass work to another agent
 ///
 /// A sequential pass moves the whole work: the receiver owns it from the moment it accepts, and
@@ -70,13 +94,13 @@ pub(crate) struct Pass {
     /// Do nothing else until it comes back
     #[arg(long)]
     blocking: bool,
+    /// The whole handoff as JSON from a file, or - for stdin, instead of the options
+    #[arg(long, value_name = "FILE", conflicts_with_all = SAID_IN_JSON)]
+    json_input: Option<String>,
     #[command(flatten)]
     context: Context,
     #[command(flatten)]
     about: About,
-    /// The whole handoff as JSON from a file, or - for stdin, instead of the options
-    #[arg(long, value_name = "FILE", exclusive = true)]
-    json_input: Option<String>,
 }
 
 /// What travels with a handoff.

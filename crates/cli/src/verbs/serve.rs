@@ -46,9 +46,10 @@ fn idle_after(text: &str) -> Result<IdleAfter, String> {
 
 impl Serve {
     pub(crate) fn run(self, workspace: &Workspace) -> Result<(), Failure> {
+        let configured = workspace.idle_after()?;
         let idle_after = match (self.idle_after, self.background) {
             (Some(IdleAfter(after)), _) => after,
-            (None, true) => workspace.idle_after()?,
+            (None, true) => configured,
             (None, false) => None,
         };
         if self.background {

@@ -8,7 +8,7 @@ use baton_protocol::handoff::{Detail, Handoff, Kind, Return, State, Terms};
 use baton_protocol::id::{AgentId, Fence, WorkflowId};
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::variables::{Meaning, Variable, VariableName};
-use baton_protocol::workflow::{Hold, Workflow};
+use baton_protocol::workflow::{Ending, Hold, Workflow};
 use serde_json::{Map, Value, json};
 
 use super::past::Ended;
@@ -155,7 +155,7 @@ fn context(
     ContextView {
         task_id: terms.task.as_ref().map_or_else(|| id.to_string(), ToString::to_string),
         conversation_history,
-        context_variables: variables(world, id, workflow, shared),
+        context_variables: variables(world, id, workflow, "in_progress", shared),
         artifacts: workflow.artifacts.values().cloned().collect(),
         constraints: terms.constraints.clone(),
     }
@@ -197,17 +197,18 @@ fn result(handoff: &Handoff, bodies: &mut Bodies) -> Option<Value> {
     }))
 }
 
-/// The variables in the specification's shape.
+/// The variables in the specification's shape. `status` is said where no variable says it.
 fn variables(
     world: &World,
     id: WorkflowId,
     workflow: &Workflow,
+    status: &str,
     shared: impl Fn(&VariableName) -> bool,
 ) -> Value {
     let mut named = Map::new();
     let mut custom = Map::new();
     named.insert("task_id".to_owned(), json!(id));
-    named.insert("task_status".to_owned(), json!("in_progress"));
+    named.insert("task_status".to_owned(), json!(status));
     named.insert("task_priority".to_owned(), json!(workflow.priority));
     let entry = |(name, variable): (&VariableName, &Variable)| {
         (name.to_string(), variable.value.as_value().clone())
@@ -246,6 +247,11 @@ pub(crate) fn workflow_view(
     ended: Option<&Ended>,
 ) -> WorkflowView {
     let mut line = workflow_line(id, workflow);
+    let status = match ended.map(|ended| &ended.ending) {
+        None => "in_progress",
+        Some(Ending::Completed { .. }) => "complete",
+        Some(Ending::Cancelled { .. }) => "failed",
+    };
     if let Some(ended) = ended {
         line.status = ended.ending.word().to_owned();
         line.owner = None;
@@ -267,7 +273,7 @@ pub(crate) fn workflow_view(
         started_by: workflow.started_by.clone(),
         constraints: workflow.constraints.clone(),
         ending: ended.map(|ended| json!({ "at": ended.at, "by": ended.by, "as": ended.ending })),
-        context_variables: variables(world, id, workflow, |_| true),
+        context_variables: variables(world, id, workflow, status, |_| true),
         variable_versions: versions,
         artifacts: workflow.artifacts.values().cloned().collect(),
         holds,

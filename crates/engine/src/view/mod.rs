@@ -291,7 +291,7 @@ pub struct LockView {
 }
 
 /// Counts, in the names that dashboards of the field use.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// Handoffs that ever began.

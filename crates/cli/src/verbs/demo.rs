@@ -1,0 +1,60 @@
+//! `baton demo` and `baton bench`: seeing it, and measuring it.
+
+use clap::Args;
+
+use crate::bench::{self, BenchArgs};
+use crate::demo::{self, DemoArgs};
+use crate::failure::Failure;
+use crate::show::Output;
+
+/// See what Baton does, in half a minute
+///
+/// Plays a story in a temporary workspace: a pipeline of agents, a delegate that falls silent and
+/// is replaced, a stale holder that is refused, a rejection, and kill -9 of the coordinator in the
+/// middle of it. Everything is real.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton demo
+  baton demo --keep")]
+pub(crate) struct Demo {
+    #[command(flatten)]
+    args: DemoArgs,
+}
+
+impl Demo {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        demo::play(&self.args)
+    }
+}
+
+/// Measure how fast work is passed, beside the bare disk
+///
+/// Runs whole life cycles (pass, accept, return, complete) in a temporary workspace, and writes the
+/// same bytes raw at the same sync boundaries in the same run.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton bench
+  baton bench --callers 256 --seconds 10 --preload 1000000 --json")]
+pub(crate) struct Bench {
+    #[command(flatten)]
+    args: BenchArgs,
+}
+
+impl Bench {
+    pub(crate) fn run(self, out: Output) -> Result<(), Failure> {
+        let say = |words: &str| {
+            if !out.quiet {
+                anstream::eprintln!("{words}");
+            }
+        };
+        let report = bench::bench(&self.args, say)
+            .map_err(|error| Failure::failed(error.to_string(), error.hint()))?;
+        if out.json {
+            return out.value(&report);
+        }
+        anstream::print!("{}", bench::table(&report));
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! The whole at a glance: counts, condition, and checks of the ledger.
+
+use std::path::PathBuf;
+
+use baton_protocol::command::Actor;
+use baton_protocol::event::Event;
+use baton_protocol::id::WorkflowId;
+use baton_store::{Checked, Record, Scope};
+
+use crate::engine::Engine;
+use crate::query::{QueryError, unreadable};
+use crate::view::{Stats, Status, Verified};
+
+impl Stats {
+    /// Counts `n` records of a type, passed from one agent to another if it is about a handoff.
+    fn count(&mut self, kind: &str, from: Option<String>, to: Option<String>, n: u64) {
+        match kind {
+            "started" => self.total_workflows += n,
+            "initiated" => {
+                self.total_handoffs += n;
+                let agents = &mut self.handoffs_by_agent;
+                agents.entry(from.unwrap_or_default()).or_default().sent += n;
+                agents.entry(to.unwrap_or_default()).or_default().received += n;
+            }
+            _ => (),
+        }
+        *self.records_by_type.entry(kind.to_owned()).or_default() += n;
+        self.records += n;
+    }
+}
+
+impl Engine {
+    /// Counts over all of history.
+    pub async fn stats(&self) -> Result<Stats, QueryError> {
+        let (pending_handoffs, open_workflows) = self
+            .look(Scope::Everything, |world| {
+                let pending: usize = world.workflows.values().map(|w| w.open().count()).sum();
+                (pending as u64, world.workflows.len() as u64)
+            })
+            .await?;
+        let mut stats = Stats { pending_handoffs, open_workflows, ..Stats::default() };
+        for tally in self.ledger.counts().await? {
+            stats.count(&tally.kind, tally.from, tally.to, tally.count);
+        }
+        Ok(stats)
+    }
+
+    /// Counts over one workflow.
+    pub async fn workflow_stats(&self, viewer: Actor, id: WorkflowId) -> Result<Stats, QueryError> {
+        let line = self.workflow(viewer, id).await?.line;
+        let mut stats = Stats {
+            pending_handoffs: line.open_handoffs as u64,
+            open_workflows: u64::from(line.status == "open"),
+            ..Stats::default()
+        };
+        for line in self.records_of(id).await? {
+            let event = Record::read(&line).map_err(unreadable)?.event;
+            let (from, to) = match &event {
+                Event::Initiated { terms, .. } => {
+                    (Some(terms.from_agent.to_string()), Some(terms.to_agent.to_string()))
+                }
+                _ => (None, None),
+            };
+            stats.count(event.word(), from, to, 1);
+        }
+        Ok(stats)
+    }
+
+    /// How the coordinator is.
+    pub async fn status(&self) -> Result<Status, QueryError> {
+        let condition = self.ledger.condition();
+        let (open_workflows, agents, outbox) = self
+            .look(Scope::Everything, |world| {
+                let count = |n: usize| n as u64;
+                (count(world.workflows.len()), count(world.agents.len()), count(world.outbox.len()))
+            })
+            .await?;
+        Ok(Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            started_at: self.started_at,
+            records: condition.records,
+            indexed: condition.indexed,
+            open_workflows,
+            agents,
+            outbox,
+            cut_at_start: condition.cut,
+        })
+    }
+
+    /// Reads every record and follows every chain.
+    pub async fn verify(&self) -> Result<Verified, QueryError> {
+        let Checked { records, streams, problem } = self.ledger.check().await?;
+        Ok(Verified { records, streams, problem })
+    }
+
+    /// Copies the ledger into an empty folder while work goes on. Returns how many files and bytes.
+    pub async fn backup(&self, to: PathBuf) -> Result<(u64, u64), QueryError> {
+        Ok(self.ledger.backup(to).await?)
+    }
+}
