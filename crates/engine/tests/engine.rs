@@ -246,3 +246,24 @@ async fn the_audit_says_what_the_specification_asks_for() {
     assert_eq!(last["span_id"].as_str().map(str::len), Some(16));
     assert_eq!(scene.engine.verify().await.expect("checked").problem, None);
 }
+
+#[tokio::test]
+async fn an_inbox_is_ordered_by_priority_then_age() {
+    let mut scene = Scene::new().await;
+    for (reason, priority) in [
+        ("first low", "low"),
+        ("first", "normal"),
+        ("second", "P2"),
+        ("now", "urgent"),
+        ("soon", "P1"),
+    ] {
+        let command = json!({ "pass": {
+            "to_agent": "builder", "reason": reason, "priority": priority,
+        }});
+        scene.ask(Actor::Agent(agent("planner")), command).await;
+        scene.later("1s");
+    }
+    let inbox = scene.engine.inbox(agent("builder")).await.expect("an inbox");
+    let order: Vec<_> = inbox.waiting.iter().map(|line| line.reason.as_str()).collect();
+    assert_eq!(order, ["now", "soon", "first", "second", "first low"]);
+}

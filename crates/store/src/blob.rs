@@ -14,7 +14,8 @@ use crate::hash::Hash;
 pub const BLOB_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 const FOLDER: &str = "blobs";
-const ASIDE: &str = "tmp-";
+/// How the names of bodies begin that are being written.
+pub(crate) const ASIDE: &str = "tmp-";
 
 /// The store of large bodies.
 pub struct Blobs {

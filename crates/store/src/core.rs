@@ -3,10 +3,11 @@
 //!
 //! It holds the states, the head of each live stream, and nothing about files.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use baton_protocol::command::Target;
-use baton_protocol::event::{Event, StreamId};
+use baton_protocol::event::{Decision, Event, StreamId};
 use baton_protocol::id::{CommandId, WorkflowId};
 use baton_protocol::refusal::Refusal;
 use baton_protocol::time::Timestamp;
@@ -15,14 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::Hash;
 use crate::ledger::{Recorded, Request};
-use crate::line::{self, LINE_BYTES_MAX};
 use crate::log::SEQ_FIRST;
-use crate::record::{Record, RecordOut};
+use crate::recent::Recent;
+use crate::record::{self, Drafts, Record};
 
 /// Closed workflows that are remembered by name, so that a repeated command finds them although
 /// the index has not caught up.
 const CLOSED_KEPT_MAX: usize = 16 * 1024;
-/// Commands that a stream without an end remembers. Streams of workflows remember all of theirs.
+/// Commands that a stream remembers. What an older one led to is found in history.
 const COMMANDS_KEPT_MAX: usize = 1_024;
 
 /// What became of a request.
@@ -32,12 +33,14 @@ pub(crate) enum Outcome {
     Recorded(Recorded),
     /// The rules say no.
     Refused(Refusal),
-    /// The same command was recorded in this stream before.
-    Repeated(StreamId),
+    /// The same command was recorded in this stream before, the last time as this record.
+    Repeated(StreamId, u64),
     /// What it is about is not live: it is over, or it never was.
     NotLive,
-    /// The asker looked at history too long ago to rule out that this began before.
+    /// The asker looked at history too long ago to rule out that this was recorded before.
     LookAgain,
+    /// The decision panicked. It only looked, so nothing has changed.
+    Panicked,
 }
 
 /// The last record of a live stream.
@@ -45,7 +48,7 @@ pub(crate) enum Outcome {
 struct Head {
     version: u64,
     hash: Hash,
-    commands: HashSet<CommandId>,
+    commands: Recent<CommandId, COMMANDS_KEPT_MAX>,
 }
 
 /// The states and chains that records are made from.
@@ -53,9 +56,11 @@ struct Head {
 pub(crate) struct Core {
     pub(crate) world: World,
     heads: HashMap<StreamId, Head>,
-    closed: Closed,
+    closed: Recent<WorkflowId, CLOSED_KEPT_MAX>,
     next_seq: u64,
     last_at: Timestamp,
+    /// Room to write events in, kept for the next command.
+    drafts: Drafts,
 }
 
 /// A core as a snapshot keeps it.
@@ -72,9 +77,10 @@ impl Default for Core {
         Self {
             world: World::default(),
             heads: HashMap::new(),
-            closed: Closed::default(),
+            closed: Recent::default(),
             next_seq: SEQ_FIRST,
             last_at: Timestamp::default(),
+            drafts: Drafts::default(),
         }
     }
 }
@@ -87,8 +93,8 @@ impl Core {
 
     /// Decides a request and writes its lines to the end of `buffer`.
     ///
-    /// `safe` is the last durable record; `looked` is the last record that was indexed when the
-    /// asker found nothing about a new workflow in history.
+    /// `safe` is the last durable record; `looked` is the last record up to which the asker found
+    /// nothing about this command in history.
     pub(crate) fn transact(
         &mut self,
         request: &Request,
@@ -96,77 +102,90 @@ impl Core {
         looked: u64,
         buffer: &mut Vec<u8>,
     ) -> Outcome {
-        match self.standing(&request.target, request.command, looked) {
-            Standing::Open => (),
-            Standing::Settled(outcome) => return outcome,
+        if let Some(outcome) = self.settled(&request.target, request.command, looked) {
+            return outcome;
         }
         let now = request.now.max(self.last_at);
-        let decision = match (request.decide)(&self.world, now) {
-            Ok(decision) => decision,
-            Err(refusal) => return Outcome::Refused(refusal),
+        // It sees the world and cannot change it, so whatever goes wrong in it is the asker's.
+        let decide = AssertUnwindSafe(|| (request.decide)(&self.world, now));
+        let decision = match catch_unwind(decide) {
+            Ok(Ok(decision)) => decision,
+            Ok(Err(refusal)) => return Outcome::Refused(refusal),
+            Err(_) => return Outcome::Panicked,
         };
-        let (stream, effects) = (decision.stream, decision.effects);
         if decision.events.is_empty() {
+            let stream = decision.stream;
             return Outcome::Recorded(Recorded { stream, seq: None, events: Vec::new() });
         }
+        if let Err(refusal) = self.drafts.fill(&decision, &request.by) {
+            return Outcome::Refused(refusal);
+        }
+        self.record(&decision, request, (now, safe), buffer);
+        let (stream, seq) = (decision.stream, Some(self.next_seq - 1));
+        Outcome::Recorded(Recorded { stream, seq, events: decision.events })
+    }
+
+    /// Lets what was decided happen, and writes it down.
+    fn record(
+        &mut self,
+        decision: &Decision,
+        request: &Request,
+        (now, safe): (Timestamp, u64),
+        buffer: &mut Vec<u8>,
+    ) {
+        let stream = &decision.stream;
         self.last_at = now;
         let count = u32::try_from(decision.events.len()).unwrap_or(u32::MAX);
         for (n, event) in (0..count).zip(&decision.events) {
-            evolve(&mut self.world, &stream, event, now);
-            let effects = if n + 1 == count { effects.as_slice() } else { &[] };
-            let head = self.heads.entry(stream.clone()).or_default();
-            let record = RecordOut {
+            evolve(&mut self.world, stream, event, now);
+            let effects = if n + 1 == count { decision.effects.as_slice() } else { &[] };
+            let (version, prev) =
+                self.heads.get(stream).map_or_else(Default::default, |h| (h.version, h.hash));
+            let head = record::Head {
                 seq: self.next_seq,
                 safe,
                 part: (count > 1).then_some([n, count]),
                 at: now,
-                stream: &stream,
-                version: head.version + 1,
+                stream,
+                version: version + 1,
                 command: request.command,
                 by: &request.by,
-                event,
-                audit: audit::audit(&self.world, event, now),
-                effects,
-                prev: head.hash,
             };
-            let hash = write(buffer, &record);
+            let audit = audit::audit(&self.world, event, now);
+            let tail = record::Tail { audit, effects, prev };
+            let hash = record::write(buffer, &head, self.drafts.event(n as usize), &tail);
             self.world.keep_effects(self.next_seq, effects);
-            self.advance(&stream, event, request.command, hash);
+            self.advance(stream, event, request.command, hash);
         }
-        Outcome::Recorded(Recorded {
-            stream,
-            seq: Some(self.next_seq - 1),
-            events: decision.events,
-        })
     }
 
-    /// Whether there is something to decide at all.
-    fn standing(&self, target: &Target, command: CommandId, looked: u64) -> Standing {
+    /// What there is to say without deciding, if there is anything.
+    fn settled(&self, target: &Target, command: CommandId, looked: u64) -> Option<Outcome> {
         let stream = match target {
             Target::NewWorkflow(id) => {
-                if self.closed.contains(id) {
-                    return Standing::Settled(Outcome::NotLive);
+                if self.closed.last(id).is_some() {
+                    return Some(Outcome::NotLive);
                 }
-                if self.closed.forgot_since(looked) {
-                    return Standing::Settled(Outcome::LookAgain);
+                if self.closed.forgot_since(looked) && !self.world.workflows.contains_key(id) {
+                    return Some(Outcome::LookAgain);
                 }
                 StreamId::Workflow(*id)
             }
             Target::Workflow(id) => match self.world.workflows.contains_key(id) {
                 true => StreamId::Workflow(*id),
-                false => return Standing::Settled(Outcome::NotLive),
+                false => return Some(Outcome::NotLive),
             },
             Target::Handoff(id) => match self.world.home(*id) {
                 Some(home) => StreamId::Workflow(home),
-                None => return Standing::Settled(Outcome::NotLive),
+                None => return Some(Outcome::NotLive),
             },
             Target::Agent(id) => StreamId::Agent(id.clone()),
             Target::Workspace => StreamId::Workspace,
         };
-        let known = self.heads.get(&stream).is_some_and(|head| head.commands.contains(&command));
-        match known {
-            true => Standing::Settled(Outcome::Repeated(stream)),
-            false => Standing::Open,
+        let commands = &self.heads.get(&stream)?.commands;
+        match commands.last(&command) {
+            Some(last) => Some(Outcome::Repeated(stream, last)),
+            None => commands.forgot_since(looked).then_some(Outcome::LookAgain),
         }
     }
 
@@ -182,11 +201,7 @@ impl Core {
         let head = self.heads.entry(stream.clone()).or_default();
         head.version += 1;
         head.hash = hash;
-        let endless = !matches!(stream, StreamId::Workflow(_));
-        if endless && head.commands.len() >= COMMANDS_KEPT_MAX {
-            head.commands.clear();
-        }
-        head.commands.insert(command);
+        head.commands.remember(command, seq);
     }
 
     /// Applies a record that was read back, after checking that it follows the one before it.
@@ -228,55 +243,11 @@ impl Core {
         Ok(Self {
             world: stored.world.restored(),
             heads: stored.heads.into_iter().collect(),
-            closed: Closed::default(),
+            // A snapshot does not say what had closed before it; history does.
+            closed: Recent::since(stored.next_seq.saturating_sub(1)),
             next_seq: stored.next_seq,
             last_at: stored.last_at,
+            drafts: Drafts::default(),
         })
-    }
-}
-
-enum Standing {
-    Open,
-    Settled(Outcome),
-}
-
-/// Writes a record as a sealed line. A line that would be too long is a bug: every part of a
-/// record is limited at the door, far below that.
-fn write(buffer: &mut Vec<u8>, record: &RecordOut<'_>) -> Hash {
-    let start = buffer.len();
-    serde_json::to_writer(&mut *buffer, record).expect("records are plain data");
-    let hash = line::seal(buffer, start);
-    assert!(buffer.len() - start <= LINE_BYTES_MAX, "a record of {} bytes", buffer.len() - start);
-    hash
-}
-
-/// The workflows that closed last.
-#[derive(Debug, Default)]
-struct Closed {
-    order: VecDeque<(WorkflowId, u64)>,
-    names: HashSet<WorkflowId>,
-    /// The newest record whose workflow is no longer remembered here.
-    forgot: u64,
-}
-
-impl Closed {
-    fn contains(&self, id: &WorkflowId) -> bool {
-        self.names.contains(id)
-    }
-
-    /// Whether a workflow that closed after the record `looked` may be missing here.
-    fn forgot_since(&self, looked: u64) -> bool {
-        self.forgot > looked
-    }
-
-    fn remember(&mut self, id: WorkflowId, seq: u64) {
-        self.order.push_back((id, seq));
-        self.names.insert(id);
-        if self.order.len() > CLOSED_KEPT_MAX
-            && let Some((oldest, seq)) = self.order.pop_front()
-        {
-            self.names.remove(&oldest);
-            self.forgot = seq;
-        }
     }
 }

@@ -6,7 +6,7 @@
 //! up by their first eight bytes and never are a key of the large table.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, ErrorCode};
@@ -24,6 +24,8 @@ mod tests;
 mod writer;
 
 pub use follower::Follower;
+pub(crate) use query::Prefix;
+pub(crate) use query::capped;
 pub use query::{Filter, HandoffRow, MATCHES_MAX, RECORDS_MAX, Tally, WorkflowPage, WorkflowRow};
 pub use row::{Extract, Row};
 
@@ -69,13 +71,29 @@ pub struct Index {
     read: Mutex<Connection>,
     /// A question met damage; the follower shall start over.
     damaged: AtomicBool,
+    /// The last indexed record.
+    done: AtomicU64,
+    /// How often the index was begun anew.
+    begun: AtomicU64,
 }
 
 impl Index {
     /// Opens for reading what a writer has already made.
     fn open(path: &Path) -> Result<Self, IndexError> {
         let read = schema::connect_to_read(path).map_err(|source| sqlite(path, source))?;
-        Ok(Self { path: path.to_owned(), read: Mutex::new(read), damaged: AtomicBool::new(false) })
+        let (path, read) = (path.to_owned(), Mutex::new(read));
+        let (damaged, done, begun) = Default::default();
+        Ok(Self { path, read, damaged, done, begun })
+    }
+
+    /// Asks several questions and returns also up to which record their answers are sure to know
+    /// everything: nothing at all, if the index was begun anew meanwhile.
+    pub(crate) fn looking<T>(&self, questions: impl FnOnce() -> T) -> (u64, T) {
+        let begun = self.begun.load(Ordering::Acquire);
+        let done = self.done.load(Ordering::Acquire);
+        let answers = questions();
+        let same = self.begun.load(Ordering::Acquire) == begun;
+        (if same { done } else { 0 }, answers)
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -100,6 +118,8 @@ impl Index {
         let failed = |source| sqlite(&self.path, source);
         let mut read = self.connection();
         // Deleting a file that is still open would leave the questions with the old one.
+        self.begun.fetch_add(1, Ordering::AcqRel);
+        self.done.store(0, Ordering::Release);
         *read = Connection::open_in_memory().map_err(failed)?;
         schema::delete(&self.path)
             .map_err(|source| IndexError::Io { place: self.path.display().to_string(), source })?;

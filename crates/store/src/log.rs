@@ -208,6 +208,7 @@ impl Log {
     /// Returns the making of the next segment, once, when this one is half full.
     ///
     /// Run it on another thread, or not at all: then the append that needs the segment makes it.
+    /// It keeps the ledger locked until it ends, which is soon after the log is dropped.
     pub fn preparation(&mut self) -> Option<Preparation> {
         if self.preparing || self.next.position.offset < self.bytes / 2 {
             return None;
@@ -244,6 +245,12 @@ impl Log {
                 Err(error)
             }
         }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.spare.abandon();
     }
 }
 

@@ -4,17 +4,28 @@ use std::borrow::Cow;
 
 use baton_protocol::audit::AuditRecord;
 use baton_protocol::effect::Effect;
-use baton_protocol::event::{Event, StreamId};
+use baton_protocol::event::{Decision, Event, StreamId};
 use baton_protocol::id::CommandId;
+use baton_protocol::refusal::Refusal;
 use baton_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::hash::Hash;
 use crate::index::Row;
+use crate::line::{self, LINE_BYTES_MAX};
 
-/// A record on its way out. Fields stand in the order in which people read a line.
+/// The largest event with its effects. What else a record says is limited at the door: three texts
+/// of 4 KiB, names and numbers.
+const EVENT_BYTES_MAX: usize = LINE_BYTES_MAX - 128 * 1024;
+/// How much room to write events in is kept for the next command.
+const DRAFTS_KEPT_BYTES: usize = 64 * 1024;
+/// The most that the events of one command take: they are one write, and recovery holds them.
+const COMMAND_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// A record on its way out. Fields stand in the order in which people read a line; between these
+/// and the tail stands the event.
 #[derive(Serialize)]
-pub(crate) struct RecordOut<'a> {
+pub(crate) struct Head<'a> {
     pub(crate) seq: u64,
     /// The last record that was durable when this one was written; recovery relies on it.
     pub(crate) safe: u64,
@@ -26,12 +37,75 @@ pub(crate) struct RecordOut<'a> {
     pub(crate) version: u64,
     pub(crate) command: CommandId,
     pub(crate) by: &'a str,
-    pub(crate) event: &'a Event,
+}
+
+/// What stands behind the event.
+#[derive(Serialize)]
+pub(crate) struct Tail<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) audit: Option<AuditRecord<'a>>,
     #[serde(skip_serializing_if = "<[Effect]>::is_empty")]
     pub(crate) effects: &'a [Effect],
     pub(crate) prev: Hash,
+}
+
+/// Writes a record as a sealed line to the end of `buffer`.
+pub(crate) fn write(buffer: &mut Vec<u8>, head: &Head<'_>, event: &[u8], tail: &Tail<'_>) -> Hash {
+    const PLAIN: &str = "records are plain data";
+    let start = buffer.len();
+    serde_json::to_writer(&mut *buffer, head).expect(PLAIN);
+    buffer.pop();
+    buffer.extend_from_slice(b",\"event\":");
+    buffer.extend_from_slice(event);
+    // The fields of the tail go on in the same object, so its opening brace becomes a comma.
+    let brace = buffer.len();
+    serde_json::to_writer(&mut *buffer, tail).expect(PLAIN);
+    buffer[brace] = b',';
+    let hash = line::seal(buffer, start);
+    assert!(buffer.len() - start <= LINE_BYTES_MAX, "a record of {} bytes", buffer.len() - start);
+    hash
+}
+
+/// The events of one decision in their stored form. They are written before anything changes,
+/// because what would not fit must be refused while nothing has happened yet.
+#[derive(Debug, Default)]
+pub(crate) struct Drafts {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Drafts {
+    /// Writes the events, or refuses what is too large to be stored.
+    pub(crate) fn fill(&mut self, decision: &Decision, by: &str) -> Result<(), Refusal> {
+        self.ends.clear();
+        self.bytes.clear();
+        self.bytes.shrink_to(DRAFTS_KEPT_BYTES);
+        let mut start = 0;
+        for event in &decision.events {
+            serde_json::to_writer(&mut self.bytes, event).expect("events are plain data");
+            within("bytes in one record", self.bytes.len() - start, EVENT_BYTES_MAX)?;
+            start = self.bytes.len();
+            self.ends.push(start);
+            within("bytes in the records of one command", start, COMMAND_BYTES_MAX)?;
+        }
+        // The effects stand in the last record, beside its event; `by` is escaped at worst whole.
+        let last = self.event(decision.events.len() - 1).len();
+        let beside = match decision.effects.is_empty() {
+            true => 0,
+            false => serde_json::to_vec(&decision.effects).expect("effects are plain data").len(),
+        };
+        within("bytes in one record", last + beside + 6 * by.len(), EVENT_BYTES_MAX)
+    }
+
+    /// The stored form of the event `n`.
+    pub(crate) fn event(&self, n: usize) -> &[u8] {
+        let start = n.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[n]]
+    }
+}
+
+fn within(what: &'static str, found: usize, most: usize) -> Result<(), Refusal> {
+    if found > most { Err(Refusal::TooMany { what, most }) } else { Ok(()) }
 }
 
 /// A record as it is read back.

@@ -5,8 +5,10 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+use crate::blob;
 use crate::log::{Cursor, LogReader, Position};
 
 /// Copies the records up to `last`, and the bodies they may name, into the empty folder `to`.
@@ -16,7 +18,7 @@ pub(super) fn backup(
     root: &Path,
     to: &Path,
 ) -> io::Result<(u64, u64)> {
-    fs::create_dir_all(to)?;
+    make_folder(to)?;
     if fs::read_dir(to)?.next().is_some() {
         let why = format!("{} is not empty", to.display());
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
@@ -24,7 +26,7 @@ pub(super) fn backup(
     let mut copied = Copied::default();
     // Bodies first: a body may be there without its record, never the other way round.
     copied.tree(&root.join("blobs"), &to.join("blobs"))?;
-    fs::create_dir(to.join("ledger"))?;
+    make_folder(&to.join("ledger"))?;
     copied.file(&root.join("ledger/FORMAT"), &to.join("ledger/FORMAT"))?;
     copied.records(reader, last, &to.join("ledger"))?;
     fs::File::open(to.join("ledger"))?.sync_all()?;
@@ -47,12 +49,16 @@ impl Copied {
 
     /// Copies a folder of folders of files; there is nothing deeper.
     fn tree(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::create_dir_all(to)?;
+        make_folder(to)?;
         if !from.exists() {
             return Ok(());
         }
         for entry in fs::read_dir(from)? {
             let entry = entry?;
+            // A body that is being written has no name yet, and is gone in a moment.
+            if entry.file_name().as_encoded_bytes().starts_with(blob::ASIDE.as_bytes()) {
+                continue;
+            }
             let target = to.join(entry.file_name());
             match entry.file_type()?.is_dir() {
                 true => self.tree(&entry.path(), &target)?,
@@ -71,7 +77,7 @@ impl Copied {
                     finish(file)?;
                 }
                 let name = to.join(format!("{:012}.jsonl", place.segment));
-                segment = Some((place, io::BufWriter::new(fs::File::create(name)?)));
+                segment = Some((place, io::BufWriter::new(make_file(&name)?)));
                 self.files += 1;
             }
             if let Some((_, file)) = &mut segment {
@@ -84,6 +90,15 @@ impl Copied {
         walked.map_err(io::Error::other)?;
         segment.map_or(Ok(()), |(_, file)| finish(file))
     }
+}
+
+/// Makes a folder that is nobody else's business.
+fn make_folder(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn make_file(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 fn finish(file: io::BufWriter<fs::File>) -> io::Result<()> {

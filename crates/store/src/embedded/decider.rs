@@ -3,36 +3,32 @@
 //! It runs ahead of the disk. That is safe because nothing it says leaves before the records it
 //! rests on are durable: every answer goes out with the batch that follows it.
 
-use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use baton_protocol::effect::EffectId;
 use baton_protocol::time::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::{Core, Outcome};
 use crate::disk::Disk;
 use crate::embedded::restore;
-use crate::embedded::syncer::{Batch, Exchange};
-use crate::ledger::{LedgerError, Loan, Look, Request};
+use crate::embedded::syncer::{BATCH_BYTES_MAX, Batch, Exchange};
+use crate::ledger::{LedgerError, Loan, Look, Request, panicked};
+use crate::loans::Loans;
 use crate::log::LogReader;
 
 /// Commands that are decided before the syncer hears of them.
 const JOBS_AT_ONCE_MAX: usize = 32;
-/// A snapshot is taken after this many records, so that a restart replays no more than that.
-const RECORDS_BETWEEN_SNAPSHOTS: u64 = 100_000;
-/// How long a full disk is not tried again.
-const FULL_PAUSE: Duration = Duration::from_secs(1);
 
 /// What became of a job.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, LedgerError>>;
 
 /// Something for the decider to do.
 pub(super) enum Job {
-    /// Decide a command. The number is the last record that was indexed when its asker found
-    /// nothing about it in history.
+    /// Decide a command. The number is the last record up to which its asker found nothing about
+    /// it in history.
     Transact(Arc<Request>, u64, Reply<Outcome>),
     /// Show the states.
     Look(Look, Reply<()>),
@@ -45,45 +41,63 @@ pub(super) struct Decider {
     pub(super) core: Core,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) reader: LogReader,
-    pub(super) exchange: Arc<Exchange>,
-    pub(super) leases: HashMap<EffectId, Timestamp>,
+    pub(super) exchange: LastBatch,
+    pub(super) loans: Loans,
+    /// The number of the first record behind the newest snapshot.
     pub(super) snapshot_seq: u64,
+    pub(super) records_between_snapshots: u64,
+    pub(super) full_pause: Duration,
     pub(super) full_until: Option<Instant>,
 }
 
+/// The decider's hand on the exchange. When it lets go, for whatever reason, no more batches come.
+pub(super) struct LastBatch(pub(super) Arc<Exchange>);
+
+impl Drop for LastBatch {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 impl Decider {
-    /// Decides until nobody asks any more, then leaves a snapshot behind.
+    /// Decides until nobody asks any more, then leaves a snapshot behind, so that the next start
+    /// has nothing to replay and knows which record must be the last.
     pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         while let Some(job) = jobs.blocking_recv() {
-            if self.exchange.take_set_back() && !self.rebuild() {
-                break;
+            if self.exchange.0.take_set_back() && !self.rebuild() {
+                return;
             }
             let mut batch = Batch { first_seq: self.core.next_seq(), ..Batch::default() };
             self.take(job, &mut batch);
             for _ in 1..JOBS_AT_ONCE_MAX {
+                if batch.lines.len() > BATCH_BYTES_MAX {
+                    break;
+                }
                 match jobs.try_recv() {
                     Ok(job) => self.take(job, &mut batch),
                     Err(_) => break,
                 }
             }
             self.pass_on(batch);
-            if self.core.next_seq() >= self.snapshot_seq + RECORDS_BETWEEN_SNAPSHOTS {
+            if self.core.next_seq() >= self.snapshot_seq + self.records_between_snapshots {
                 self.snapshot();
             }
         }
         self.snapshot();
-        self.exchange.end();
     }
 
     fn take(&mut self, job: Job, batch: &mut Batch) {
         match job {
             Job::Transact(request, looked, reply) => self.transact(&request, looked, reply, batch),
             Job::Look(look, reply) => {
-                look(&self.core.world);
-                batch.waiting.push(answer(reply, ()));
+                // It only sees the world, so a panic in it harms nobody but the one who looks.
+                match catch_unwind(AssertUnwindSafe(|| look(&self.core.world))) {
+                    Ok(()) => batch.waiting.push(answer(reply, ())),
+                    Err(_) => drop(reply.send(Err(panicked("a look")))),
+                }
             }
             Job::Lend { now, until, limit, reply } => {
-                let loans = self.lend(now, until, limit);
+                let loans = self.loans.lend(&self.core.world.outbox, now, until, limit);
                 batch.waiting.push(answer(reply, loans));
             }
         }
@@ -101,24 +115,14 @@ impl Decider {
             return;
         }
         self.full_until = None;
-        let safe = self.exchange.durable.load(Ordering::Acquire);
+        let safe = self.exchange.0.durable.load(Ordering::Acquire);
         let outcome = self.core.transact(request, safe, looked, &mut batch.lines);
         batch.waiting.push(answer(reply, outcome));
     }
 
-    fn lend(&mut self, now: Timestamp, until: Timestamp, limit: usize) -> Vec<Loan> {
-        let outbox = &self.core.world.outbox;
-        self.leases.retain(|id, until| *until > now && outbox.contains_key(id));
-        let free = outbox.iter().filter(|(id, _)| !self.leases.contains_key(id));
-        let loans: Vec<Loan> =
-            free.take(limit).map(|(id, effect)| Loan { id: *id, effect: effect.clone() }).collect();
-        self.leases.extend(loans.iter().map(|loan| (loan.id, until)));
-        loans
-    }
-
     fn pass_on(&mut self, mut batch: Batch) {
         batch.last_seq = self.core.next_seq() - 1;
-        self.exchange.hand_over(batch);
+        self.exchange.0.hand_over(batch);
     }
 
     fn snapshot(&mut self) {
@@ -138,11 +142,13 @@ impl Decider {
 
     /// Forgets what was decided but did not fit on the disk.
     fn rebuild(&mut self) -> bool {
-        let last = self.exchange.durable.load(Ordering::Acquire);
+        let last = self.exchange.0.durable.load(Ordering::Acquire);
         match restore::rebuild(&*self.disk, &self.reader, last) {
             Ok(core) => {
                 self.core = core;
-                self.full_until = Some(Instant::now() + FULL_PAUSE);
+                self.loans.forget_after(last);
+                self.snapshot_seq = self.snapshot_seq.min(last + 1);
+                self.full_until = Some(Instant::now() + self.full_pause);
                 true
             }
             Err(error) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::core::Core;
 use crate::disk::Disk;
@@ -21,15 +21,12 @@ struct Stored<'a> {
 
 /// Stores the state `core`, which is the one before `next`, whose records are all durable.
 pub(super) fn store(disk: &dyn Disk, next: Cursor, core: &[u8]) -> std::io::Result<()> {
-    #[derive(Serialize)]
-    struct Out<'a> {
-        segment: u64,
-        offset: u64,
-        core: &'a serde_json::value::RawValue,
-    }
-    let core: &serde_json::value::RawValue = serde_json::from_slice(core)?;
     let Position { segment, offset } = next.position;
-    let bytes = serde_json::to_vec(&Out { segment, offset, core })?;
+    let mut bytes = Vec::with_capacity(core.len() + 100);
+    let place = format!(r#"{{"segment":{segment},"offset":{offset},"core":"#);
+    bytes.extend_from_slice(place.as_bytes());
+    bytes.extend_from_slice(core);
+    bytes.push(b'}');
     snapshot::write(disk, next.seq - 1, &bytes)
 }
 
@@ -53,14 +50,20 @@ fn newest(disk: &dyn Disk) -> (Core, Cursor) {
     }
 }
 
+/// What opening brings back.
+pub(super) struct Restored {
+    pub(super) log: Log,
+    pub(super) opened: Opened,
+    pub(super) core: Core,
+    /// The number of the first record behind the snapshot.
+    pub(super) snapshot_seq: u64,
+}
+
 /// Opens the log and brings the state up to its end.
-pub(super) fn open(
-    disk: &Arc<dyn Disk>,
-    options: Options,
-) -> Result<(Log, Opened, Core), LogError> {
+pub(super) fn open(disk: &Arc<dyn Disk>, options: Options) -> Result<Restored, LogError> {
     let (mut core, from) = newest(&**disk);
     let (log, opened) = Log::open(disk.clone(), options, from, |entry| follow(&mut core, entry))?;
-    Ok((log, opened, core))
+    Ok(Restored { log, opened, core, snapshot_seq: from.seq })
 }
 
 /// Builds the state up to the durable record `last` again, while the log stays open.

@@ -5,6 +5,7 @@
 //! they just wrote says so and is served at once. It never slows the log down.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tokio::sync::watch;
 
 use super::writer::Writer;
 use super::{Extract, Index, IndexError, is_damage, sqlite};
+use crate::causes::causes;
 use crate::log::LogReader;
 
 /// The most records in one transaction.
@@ -78,6 +80,7 @@ impl Follower {
         let writer = Writer::open(path, &reader, log_next_seq)?;
         let index = Arc::new(Index::open(path)?);
         let news = News { done: writer.next.seq - 1, ..News::default() };
+        index.done.store(news.done, Ordering::Release);
         let known = log_next_seq - 1;
         let shared = Arc::new(Shared {
             progress: Mutex::new(Progress { known, news: news.clone(), ..Progress::default() }),
@@ -229,7 +232,7 @@ impl<E: Extract> Work<E> {
                     progress.failed = false;
                 }),
                 Err(error) => {
-                    let why = spelled(&error);
+                    let why = causes(&error);
                     tracing::warn!(why, "the index cannot keep up");
                     self.shared.tell(|progress| {
                         progress.failed = true;
@@ -244,11 +247,15 @@ impl<E: Extract> Work<E> {
 
     /// Indexes one batch and returns the last indexed record, which is none after starting over.
     fn batch(&mut self, up_to: u64) -> Result<u64, IndexError> {
-        if self.index.damaged.load(std::sync::atomic::Ordering::Relaxed) {
+        if self.index.damaged.load(Ordering::Relaxed) {
             return self.start_over();
         }
         match self.writer.index(&self.index.path, &self.reader, up_to, &self.extract) {
-            Ok(()) => Ok(self.writer.next.seq - 1),
+            Ok(()) => {
+                let done = self.writer.next.seq - 1;
+                self.index.done.store(done, Ordering::Release);
+                Ok(done)
+            }
             Err(IndexError::Sqlite { source, .. }) if is_damage(&source) => self.start_over(),
             Err(error) => Err(error),
         }
@@ -269,16 +276,4 @@ impl Drop for TellEnd {
     fn drop(&mut self) {
         self.0.tell(|progress| progress.news.ended = true);
     }
-}
-
-/// Spells an error with its causes, for those who only get a text.
-fn spelled(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

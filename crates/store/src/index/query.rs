@@ -4,7 +4,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use super::row::{key, number, read_number};
+use super::row::{key, number, read_number, read_position};
 use super::search::search;
 use super::{Index, IndexError};
 use crate::log::Position;
@@ -111,6 +111,8 @@ const WORKFLOW: &str = "
         (SELECT max(seq) FROM records WHERE workflow = w.id)
     FROM workflows w LEFT JOIN names o ON o.id = w.outcome";
 
+const BY_KEY: &str = "ORDER BY w.key LIMIT ?";
+
 fn workflow_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<WorkflowRow> {
     Ok(WorkflowRow {
         uuid: row.get(0)?,
@@ -140,7 +142,7 @@ impl Index {
     pub fn find_workflows(&self, prefix: &str) -> Result<Vec<WorkflowRow>, IndexError> {
         let range = Prefix::parse(prefix)?;
         let sql =
-            format!("{WORKFLOW} WHERE w.key BETWEEN ? AND ? AND w.uuid BETWEEN ? AND ? LIMIT ?");
+            format!("{WORKFLOW} WHERE w.key BETWEEN ? AND ? AND w.uuid BETWEEN ? AND ? {BY_KEY}");
         self.ask(|on| range.find(on, &sql, workflow_row))
     }
 
@@ -151,7 +153,7 @@ impl Index {
             SELECT h.uuid, w.uuid, s.text, f.text, t.text, h.id FROM handoffs h
             LEFT JOIN workflows w ON w.id = h.workflow LEFT JOIN names s ON s.id = h.state
             LEFT JOIN names f ON f.id = h.from_agent LEFT JOIN names t ON t.id = h.to_agent
-            WHERE h.key BETWEEN ? AND ? AND h.uuid BETWEEN ? AND ? LIMIT ?";
+            WHERE h.key BETWEEN ? AND ? AND h.uuid BETWEEN ? AND ? ORDER BY h.key LIMIT ?";
         self.ask(|on| range.find(on, sql, handoff_row))
     }
 
@@ -180,6 +182,21 @@ impl Index {
         })
     }
 
+    /// Returns the records that a command led to outside workflows: in the streams of agents and
+    /// of the workspace.
+    pub(crate) fn outside_workflows(
+        &self,
+        command: &[u8; 16],
+    ) -> Result<Vec<(u64, Position)>, IndexError> {
+        let sql = "SELECT seq, segment, offset FROM records INDEXED BY records_command
+                   WHERE workflow IS NULL AND command = ?1 ORDER BY seq LIMIT ?2";
+        let place = |row: &rusqlite::Row<'_>| Ok((read_number(row, 0)?, read_position(row, 1)?));
+        self.ask(|on| {
+            let mut select = on.prepare_cached(sql)?;
+            select.query_map(params![key(command), RECORDS_MAX], place)?.collect()
+        })
+    }
+
     /// Returns the numbers and places of the records that pass `filter`.
     pub fn records(&self, filter: &Filter) -> Result<Vec<(u64, Position)>, IndexError> {
         self.ask(|on| search(on, filter))
@@ -205,18 +222,18 @@ impl Index {
     }
 }
 
-pub(super) fn capped(limit: u32) -> u32 {
+pub(crate) fn capped(limit: u32) -> u32 {
     if limit == 0 { RECORDS_MAX } else { limit.min(RECORDS_MAX) }
 }
 
 /// The ids that begin with some digits, from the smallest to the largest.
-struct Prefix {
+pub(crate) struct Prefix {
     low: [u8; 16],
     high: [u8; 16],
 }
 
 impl Prefix {
-    fn parse(text: &str) -> Result<Self, IndexError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, IndexError> {
         let wrong = || IndexError::Prefix { found: text.chars().take(40).collect() };
         let digits: Option<Vec<u8>> = text
             .chars()
@@ -232,6 +249,10 @@ impl Prefix {
             }
         }
         Ok(Self { low, high })
+    }
+
+    pub(crate) fn covers(&self, uuid: &[u8; 16]) -> bool {
+        (self.low..=self.high).contains(uuid)
     }
 
     fn find<T>(

@@ -4,6 +4,8 @@
 //! that syncing a record changes no metadata and cannot run out of room. Nothing here ever touches
 //! a segment that holds records.
 
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{FOLDER, LogError};
@@ -46,6 +48,8 @@ pub(super) struct Blank {
 pub(super) struct Spare {
     disk: Arc<dyn Disk>,
     ready: Mutex<Option<Blank>>,
+    /// Nobody will use it any more.
+    abandoned: AtomicBool,
     /// Held here, because a preparation may outlive the log that asked for it, and must not write
     /// into a folder that somebody else has opened since.
     _lock: Box<dyn Send + Sync>,
@@ -53,7 +57,13 @@ pub(super) struct Spare {
 
 impl Spare {
     pub(super) fn new(disk: Arc<dyn Disk>, lock: Box<dyn Send + Sync>) -> Arc<Self> {
-        Arc::new(Self { disk, ready: Mutex::new(None), _lock: lock })
+        let (ready, abandoned) = Default::default();
+        Arc::new(Self { disk, ready, abandoned, _lock: lock })
+    }
+
+    /// Says that nobody will use the next segment, so that whoever makes it stops soon.
+    pub(super) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Relaxed);
     }
 
     /// Forgets what a former process may have prepared: nobody knows how far it got.
@@ -72,7 +82,7 @@ impl Spare {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if ready.as_ref().is_none_or(|blank| blank.bytes < bytes) {
             *ready = None;
-            *ready = Some(write_blank(&*self.disk, bytes)?);
+            *ready = Some(write_blank(&*self.disk, bytes, &self.abandoned)?);
         }
         Ok(ready)
     }
@@ -106,12 +116,19 @@ impl Preparation {
     }
 }
 
-fn write_blank(disk: &dyn Disk, bytes: u64) -> Result<Blank, LogError> {
+fn write_blank(
+    disk: &dyn Disk,
+    bytes: u64,
+    abandoned: &AtomicBool,
+) -> Result<Blank, LogError> {
     let write = || {
         let file = disk.create(ASIDE)?;
         let mut offset = 0;
         let mut unsynced = 0;
         while offset < bytes {
+            if abandoned.load(Ordering::Relaxed) {
+                return Err(io::Error::from(io::ErrorKind::Interrupted));
+            }
             let length = BLANK.len().min(usize::try_from(bytes - offset).unwrap_or(usize::MAX));
             file.write_at(&BLANK[..length], offset)?;
             offset += length as u64;
