@@ -59,12 +59,9 @@ impl Engine {
 async fn carry_out(loan: &Loan) -> String {
     match &loan.effect {
         Effect::Notify { agent, argv, workflow, handoff, news } => {
-            let Some((program, words)) = argv.split_first() else {
-                return "no command".to_owned();
-            };
-            let mut command = process::Command::new(program);
+            let mut command = process::Command::new(argv.program());
             command
-                .args(words)
+                .args(argv.arguments())
                 .env("BATON_AGENT", agent.as_str())
                 .env("BATON_WORKFLOW", workflow.to_string())
                 .env("BATON_HANDOFF", handoff.to_string())

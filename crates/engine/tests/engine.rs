@@ -267,3 +267,26 @@ async fn an_inbox_is_ordered_by_priority_then_age() {
     let order: Vec<_> = inbox.waiting.iter().map(|line| line.reason.as_str()).collect();
     assert_eq!(order, ["now", "soon", "first", "second", "first low"]);
 }
+
+#[tokio::test]
+async fn one_key_for_two_workflows_names_two_commands() {
+    let mut scene = Scene::new().await;
+    let planner = || Actor::Agent(agent("planner"));
+    let mut works = Vec::new();
+    for title in ["one", "two"] {
+        works.push(scene.ask(planner(), json!({ "start": { "title": title } })).await.workflow);
+    }
+    let mut passed = Vec::new();
+    for workflow in [works[0], works[1], works[0]] {
+        let command = json!({ "pass": {
+            "workflow": workflow, "fence": 1, "to_agent": "builder", "reason": "your turn",
+        }});
+        let command = serde_json::from_value(command).expect("a command");
+        let submission = Submission::keyed(planner(), "k1", command);
+        passed.push(scene.engine.submit(submission).await.expect("it is taken"));
+    }
+    assert_eq!(passed[0], passed[2], "the same asking has the same answer");
+    assert_ne!(passed[0].handoff, passed[1].handoff);
+    let inbox = scene.engine.inbox(agent("builder")).await.expect("an inbox");
+    assert_eq!(inbox.waiting.len(), 2);
+}

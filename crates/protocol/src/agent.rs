@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, CapabilityId, Fence, TokenId, WorkflowId};
 use crate::limits::{ANSWER_WITHIN, CONCURRENT_TASKS_MAX};
+use crate::reach::{Argv, Reach};
 use crate::text::Text;
 use crate::time::{Allowance, Timestamp};
 
@@ -32,8 +33,8 @@ pub struct Profile {
     /// How much it may decide by itself.
     #[serde(default)]
     pub autonomy_budget: Autonomy,
-    /// How much it can hold at once.
-    #[serde(default = "default_concurrency")]
+    /// How much it can hold at once; at least 1.
+    #[serde(default = "default_concurrency", deserialize_with = "at_least_one")]
     pub max_concurrent_tasks: u32,
     /// How long one task may take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,12 +49,20 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_within: Option<Allowance>,
     /// A command, as words, that Baton runs to tell it of news.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notify: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify: Option<Argv>,
 }
 
 fn default_concurrency() -> u32 {
     8
+}
+
+/// An agent that can hold nothing would wait for its first task for ever.
+fn at_least_one<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    match u32::deserialize(from)? {
+        0 => Err(serde::de::Error::custom("0 tasks at once; expected 1 or more")),
+        tasks => Ok(tasks),
+    }
 }
 
 fn everything() -> Vec<WriteScope> {
@@ -79,7 +88,7 @@ impl Profile {
             write_scopes: everything(),
             reach: Reach::Pull,
             answer_within: None,
-            notify: Vec::new(),
+            notify: None,
         }
     }
 
@@ -145,7 +154,11 @@ pub struct Capability {
 
 /// A capability as people write it: a bare name means full proficiency.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "a capability name, or {id, proficiency}")]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "a capability name, or {id, proficiency 0.0 to 1.0} and nothing else"
+)]
 enum CapabilityForm {
     Name(CapabilityId),
     Full {
@@ -230,32 +243,6 @@ pub enum Risk {
     Medium,
     /// Much.
     High,
-}
-
-/// How work gets to an agent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Reach {
-    /// It asks for its inbox.
-    #[default]
-    Pull,
-    /// A process, started with these words.
-    Command {
-        /// The program and its arguments.
-        argv: Vec<String>,
-    },
-    /// A web service.
-    Http {
-        /// Where it listens.
-        url: String,
-    },
-    /// A remote agent that speaks A2A.
-    A2a {
-        /// Where its card is.
-        url: String,
-    },
-    /// A session in a terminal.
-    Tmux,
 }
 
 /// Which variables may be written: one name, or all that begin like it when it ends in `*`.
@@ -359,7 +346,11 @@ pub struct Requirement {
 
 /// A requirement as people write it: a bare name, or with a proficiency.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "a capability name, or {capability_id, min_proficiency 0.0 to 1.0}")]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "a capability name, or {capability_id, min_proficiency 0.0 to 1.0} and nothing else"
+)]
 enum RequirementForm {
     Name(CapabilityId),
     Full {

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, HandoffId, WorkflowId};
+use crate::reach::Argv;
 
 /// Names an effect: the record that caused it, and which of its effects it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,7 +33,7 @@ pub enum Effect {
         /// Whom to tell.
         agent: AgentId,
         /// The command as it was registered then.
-        argv: Vec<String>,
+        argv: Argv,
         /// About which work.
         workflow: WorkflowId,
         /// About which handoff.

@@ -16,6 +16,7 @@ pub mod id;
 pub mod limits;
 pub mod lock;
 mod mask;
+pub mod reach;
 pub mod refusal;
 pub mod text;
 pub mod time;

@@ -43,8 +43,12 @@ pub const PATH_BYTES_MAX: usize = 1_024;
 pub const LOCKS_MAX: usize = 10_000;
 /// Paths in one lock or unlock.
 pub const LOCK_PATHS_MAX: usize = 256;
-/// Words of the command that tells an agent of news.
-pub const NOTIFY_WORDS_MAX: usize = 32;
+/// Words of a command that Baton starts.
+pub const WORDS_MAX: usize = 64;
+/// Bytes of one such word.
+pub const WORD_BYTES_MAX: usize = 4 * 1024;
+/// Bytes of an address on the web.
+pub const URL_BYTES_MAX: usize = 2 * 1024;
 /// Progress notes that a handoff keeps in memory; the ledger keeps all of them.
 pub const PROGRESS_KEPT_MAX: usize = 8;
 /// Times that an unanswered or unreturned handoff is sent to the same agent again.

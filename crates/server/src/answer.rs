@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use baton_protocol::limits::REQUEST_BYTES_MAX;
 use serde::de::DeserializeOwned;
+use serde_json::error::Category;
 
 use crate::problem::Problem;
 
@@ -21,9 +22,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
         let value = read.map_err(|error| {
             let path = error.path().to_string();
             let field = Some(path).filter(|path| path != ".");
-            Problem::bad_input(field, error.into_inner().to_string())
+            Problem::bad_input(field, said(&error.into_inner()))
         })?;
-        reader.end().map_err(|error| Problem::bad_input(None, error.to_string()))?;
+        reader.end().map_err(|error| Problem::bad_input(None, said(&error)))?;
         Ok(Self(value))
     }
 }
@@ -34,4 +35,15 @@ async fn whole(body: Body) -> Result<axum::body::Bytes, Problem> {
         let hint = "pass large things as artifacts: by path, not by content";
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail, hint)
     })
+}
+
+/// What was wrong, without the place in the bytes where a field is named anyway.
+fn said(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match error.classify() {
+        Category::Data => {
+            text.rsplit_once(" at line ").map_or(text.clone(), |(said, _)| said.into())
+        }
+        Category::Io | Category::Syntax | Category::Eof => text,
+    }
 }

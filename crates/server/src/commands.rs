@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use baton_engine::NewToken;
 use baton_engine::view::Answer;
 use baton_protocol::command::{Actor, Command, Submission};
@@ -28,21 +28,23 @@ pub(crate) async fn submit(
     headers: HeaderMap,
     Input(command): Input<Command>,
 ) -> Result<Json<Answer>, Problem> {
-    let id = command_id(&actor, &headers)?;
-    Ok(Json(app.engine.submit(Submission { id, actor, command }).await?))
+    let submission = match headers.get("idempotency-key") {
+        Some(key) => Submission::keyed(actor, checked(key)?, command),
+        None => Submission { id: fresh()?, actor, command },
+    };
+    Ok(Json(app.engine.submit(submission).await?))
 }
 
-/// The name of the asking: the caller's key, or one that nobody had before.
-fn command_id(actor: &Actor, headers: &HeaderMap) -> Result<CommandId, Problem> {
-    let Some(key) = headers.get("idempotency-key") else { return fresh() };
+/// A key as a caller may choose it.
+fn checked(key: &HeaderValue) -> Result<&str, Problem> {
     let key = key.to_str().ok().filter(|key| (1..=KEY_BYTES_MAX).contains(&key.len()));
-    let key = key.ok_or_else(|| {
+    key.ok_or_else(|| {
         let detail = format!("not a key; expected 1 to {KEY_BYTES_MAX} printable ASCII bytes");
         Problem::bad_input(Some("Idempotency-Key".to_owned()), detail)
-    })?;
-    Ok(CommandId::from_key(actor.agent().as_str(), key))
+    })
 }
 
+/// A name that nobody had before.
 fn fresh() -> Result<CommandId, Problem> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {

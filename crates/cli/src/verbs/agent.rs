@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use baton_engine::view::AgentView;
-use baton_protocol::agent::{Autonomy, Profile, Reach, Risk, Role, WriteScope};
+use baton_protocol::agent::{Autonomy, Profile, Risk, Role, WriteScope};
 use baton_protocol::command::Command;
 use baton_protocol::id::AgentId;
+use baton_protocol::reach::{Argv, Reach};
 use baton_protocol::text::Text;
 use baton_protocol::time::{Allowance, Timestamp};
 use clap::{Args, Subcommand};
@@ -108,14 +109,14 @@ struct Add {
 
 impl Add {
     fn run(self, session: &Session) -> Result<(), Failure> {
-        let profile = self.profile();
+        let profile = self.profile()?;
         let id = profile.id.clone();
         let (reply, answer) = session.submit(Command::Register(Box::new(profile)))?;
         let news = if answer.has("registered") { "is known now" } else { "was known already" };
         session.out.done(&reply, &id, format!("agent {id} {news}"))
     }
 
-    fn profile(self) -> Profile {
+    fn profile(self) -> Result<Profile, Failure> {
         let mut profile = Profile::named(self.id);
         profile.name = self.name;
         profile.description = self.description;
@@ -128,9 +129,8 @@ impl Add {
             profile.write_scopes = self.write_scope;
         }
         profile.answer_within = self.answer_within;
-        let words = self.notify.iter().flat_map(|command| command.split_whitespace());
-        profile.notify = words.map(str::to_owned).collect();
-        profile
+        profile.notify = self.notify.as_deref().map(argv).transpose()?;
+        Ok(profile)
     }
 }
 
@@ -212,16 +212,24 @@ fn describe(page: &mut Page, view: &AgentView) {
     page.field("may write", scopes.join(", "));
     page.field("reached by", reach(&profile.reach));
     page.field_if("answers in", profile.answer_within());
-    page.field_if("notify", (!profile.notify.is_empty()).then(|| profile.notify.join(" ")));
+    page.field_if("notify", profile.notify.as_ref().map(ToString::to_string));
     page.field("tokens", view.tokens.len());
     page.field("since", since(view.registered_at, page.now));
+}
+
+/// The words of a command, without any shell.
+fn argv(command: &str) -> Result<Argv, Failure> {
+    let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    Argv::try_from(words).map_err(|error| {
+        Failure::usage(format!("--notify: {error}"), "give a program and its arguments")
+    })
 }
 
 fn reach(reach: &Reach) -> String {
     match reach {
         Reach::Pull => "its inbox".to_owned(),
-        Reach::Command { argv } => format!("the command {}", argv.join(" ")),
-        Reach::Http { url } | Reach::A2a { url } => url.clone(),
+        Reach::Command { argv } => format!("the command {argv}"),
+        Reach::Http { url } | Reach::A2a { url } => url.to_string(),
         Reach::Tmux => "a tmux window".to_owned(),
     }
 }

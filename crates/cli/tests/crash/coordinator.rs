@@ -19,8 +19,8 @@ const OWN: [&str; 5] =
 
 /// A workspace and its coordinator, which ends with the test.
 pub(crate) struct Coordinator {
-    folder: TempDir,
-    child: Option<Child>,
+    pub(crate) folder: TempDir,
+    pub(crate) child: Option<Child>,
 }
 
 impl Coordinator {
@@ -56,7 +56,7 @@ impl Coordinator {
         }
     }
 
-    fn spawn(&mut self) {
+    pub(crate) fn spawn(&mut self) {
         assert!(self.child.is_none(), "one coordinator at a time");
         let log = File::options().create(true).append(true).open(self.log_path());
         let mut command = self.baton();
@@ -66,25 +66,27 @@ impl Coordinator {
 
     /// Ends it without warning, and returns when it has gone.
     pub(crate) fn kill(&mut self) {
-        let mut child = self.child.take().expect("a coordinator to kill");
-        child.kill().expect("our own child can be killed");
-        child.wait().expect("our own child can be collected");
+        if let Some(mut child) = self.child.take() {
+            // Without `expect`: while a test fails, a second panic would hide the first one.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 
     /// Makes agents known that can hold any number of tasks, and returns a token for each.
     pub(crate) fn agents<const N: usize>(&self, names: [&str; N]) -> [Caller; N] {
         let mut wire = self.wire();
         let mut post = |path, body: Value| {
-            let (body, operator) = (body.to_string(), Caller::Operator);
+            let (body, caller) = (body.to_string(), &Caller::OPERATOR);
             let body = body.as_bytes();
-            let request = Request { method: "POST", path, caller: &operator, key: None, body };
+            let request = Request { method: "POST", path, caller, key: None, body };
             wire.ask(&request).expect("an answer").granted()
         };
         names.map(|name| {
             let profile = json!({"id": name, "max_concurrent_tasks": 10_000});
             post("/v1/commands", json!({"register": profile}));
             let made = post("/v1/tokens", json!({"agent": name}));
-            Caller::Agent { token: made["token"].as_str().expect("a token").to_owned() }
+            Caller::agent(made["token"].as_str().expect("a token"))
         })
     }
 
@@ -109,10 +111,6 @@ impl Coordinator {
 
 impl Drop for Coordinator {
     fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            // Without `expect`: a second panic would hide the first one.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.kill();
     }
 }

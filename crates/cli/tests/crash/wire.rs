@@ -15,11 +15,18 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 /// Lines of an answer's head.
 const HEAD_LINES_MAX: usize = 64;
 
-/// Who asks.
+/// Who asks, as one header says it; without it, the person who runs the workspace.
 #[derive(Clone, Debug)]
-pub(crate) enum Caller {
-    Operator,
-    Agent { token: String },
+pub(crate) struct Caller {
+    pub(crate) header: Option<(&'static str, String)>,
+}
+
+impl Caller {
+    pub(crate) const OPERATOR: Self = Self { header: None };
+
+    pub(crate) fn agent(token: &str) -> Self {
+        Self { header: Some(("authorization", format!("Bearer {token}"))) }
+    }
 }
 
 /// What is asked.
@@ -40,7 +47,7 @@ impl<'a> Request<'a> {
 
     /// The operator reads a view.
     pub(crate) fn read(path: &'a str) -> Self {
-        Self { method: "GET", path, caller: &Caller::Operator, key: None, body: b"" }
+        Self { method: "GET", path, caller: &Caller::OPERATOR, key: None, body: b"" }
     }
 
     fn head(&self) -> String {
@@ -51,8 +58,8 @@ impl<'a> Request<'a> {
         if let Some(key) = self.key {
             head += &format!("idempotency-key: {key}\r\n");
         }
-        if let Caller::Agent { token } = self.caller {
-            head += &format!("authorization: Bearer {token}\r\n");
+        if let Some((name, value)) = &self.caller.header {
+            head += &format!("{name}: {value}\r\n");
         }
         head + "\r\n"
     }

@@ -115,13 +115,41 @@ pub enum Target {
 }
 
 impl Submission {
+    /// A command that a caller names with a key of its own.
+    ///
+    /// What it is about is part of its id, so one key for two workflows names two commands: the
+    /// things they make must not be taken for each other.
+    pub fn keyed(actor: Actor, key: &str, command: Command) -> Self {
+        let caller = actor.agent();
+        let id = CommandId::from_key(caller.as_str(), key);
+        let id = match command.target(id) {
+            Target::NewWorkflow(_) => id,
+            Target::Workflow(about) => {
+                CommandId::from_key(caller.as_str(), &format!("{about} {key}"))
+            }
+            Target::Handoff(about) => {
+                CommandId::from_key(caller.as_str(), &format!("{about} {key}"))
+            }
+            Target::Agent(about) => CommandId::from_key(caller.as_str(), &format!("{about} {key}")),
+            Target::Workspace => CommandId::from_key(caller.as_str(), &format!("workspace {key}")),
+        };
+        Self { id, actor, command }
+    }
+
     /// Which state this is about.
     pub fn target(&self) -> Target {
-        match &self.command {
-            Command::Start(_) => Target::NewWorkflow(self.id.workflow()),
+        self.command.target(self.id)
+    }
+}
+
+impl Command {
+    /// Which state this is about, if it is asked under `id`.
+    fn target(&self, id: CommandId) -> Target {
+        match self {
+            Command::Start(_) => Target::NewWorkflow(id.workflow()),
             Command::Pass(pass) => match pass.workflow {
                 Some(workflow) => Target::Workflow(workflow),
-                None => Target::NewWorkflow(self.id.workflow()),
+                None => Target::NewWorkflow(id.workflow()),
             },
             Command::Accept(Accept { handoff, .. })
             | Command::Reject(Reject { handoff, .. })

@@ -4,9 +4,7 @@ use crate::agent::{Profile, Token};
 use crate::command::{IssueToken, RevokeToken, Submission};
 use crate::decide::holder;
 use crate::event::{Decision, Event, StreamId};
-use crate::limits::{
-    AGENTS_MAX, CAPABILITIES_MAX, CONCURRENT_TASKS_MAX, NOTIFY_WORDS_MAX, SCOPES_MAX, TOKENS_MAX,
-};
+use crate::limits::{AGENTS_MAX, CAPABILITIES_MAX, CONCURRENT_TASKS_MAX, SCOPES_MAX, TOKENS_MAX};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::world::World;
@@ -27,7 +25,6 @@ pub(super) fn register(
     let counts = [
         ("capabilities", profile.capabilities.len(), CAPABILITIES_MAX),
         ("write scopes", profile.write_scopes.len(), SCOPES_MAX),
-        ("words in the notify command", profile.notify.len(), NOTIFY_WORDS_MAX),
         ("concurrent tasks", concurrent, tasks_most),
         ("agents", world.agents.len() + usize::from(known.is_none()), AGENTS_MAX),
     ];

@@ -13,13 +13,7 @@ pub(super) fn tell(
     handoff: HandoffId,
     news: News,
 ) -> Option<Effect> {
-    let argv = &world.agents.get(agent)?.profile.notify;
-    let wants = !argv.is_empty();
-    wants.then(|| Effect::Notify {
-        agent: agent.clone(),
-        argv: argv.clone(),
-        workflow,
-        handoff,
-        news,
-    })
+    let argv = world.agents.get(agent)?.profile.notify.as_ref()?;
+    let (agent, argv) = (agent.clone(), argv.clone());
+    Some(Effect::Notify { agent, argv, workflow, handoff, news })
 }

@@ -7,7 +7,7 @@ use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Delegation, Detail, Kind, Priority, Terms, Trigger};
 use crate::id::{AgentId, CapabilityId, Fence, WorkflowId};
-use crate::limits::{CAPABILITIES_MAX, HANDOFFS_MAX, OPEN_HANDOFFS_MAX};
+use crate::limits::{CAPABILITIES_MAX, HANDOFFS_MAX, OPEN_HANDOFFS_MAX, VARIABLES_MAX};
 use crate::refusal::Refusal;
 use crate::text::Text;
 use crate::time::Timestamp;
@@ -30,6 +30,9 @@ pub(super) fn decide(
     start::ahead(&pass.context.constraints, now)?;
     if pass.validation.required_capabilities.len() > CAPABILITIES_MAX {
         return Err(Refusal::TooMany { what: "required capabilities", most: CAPABILITIES_MAX });
+    }
+    if pass.context.share.len() > VARIABLES_MAX {
+        return Err(Refusal::TooMany { what: "shared variables", most: VARIABLES_MAX });
     }
     let sender = sender(world, ask, pass, &kind, now)?;
     if sender.agent == pass.to_agent {
