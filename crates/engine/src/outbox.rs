@@ -28,8 +28,17 @@ impl Engine {
         let now = self.clock.now();
         let loans = self.ledger.lend(now, LOAN_LASTS.after(now), LOANS_MAX).await?;
         let count = loans.len();
+        // Side by side: one command that hangs must not hold up the others' news.
+        let mut running = tokio::task::JoinSet::new();
         for loan in loans {
-            let note = carry_out(&loan).await;
+            running.spawn(async move {
+                let note = carry_out(&loan).await;
+                (loan, note)
+            });
+        }
+        while let Some(done) = running.join_next().await {
+            // A panic in one leaves its effect unsettled, and it is lent again.
+            let Ok((loan, note)) = done else { continue };
             match self.submit(settle(&loan, note)).await {
                 Ok(_) | Err(SubmitError::Refused(_)) => (),
                 Err(SubmitError::Failed(failure)) => return Err(failure),
@@ -71,9 +80,9 @@ async fn carry_out(loan: &Loan) -> String {
                 .stderr(Stdio::null())
                 .kill_on_drop(true);
             match tokio::time::timeout(NOTIFY_TIME_MAX, command.status()).await {
-                Ok(Ok(status)) => status.to_string(),
-                Ok(Err(error)) => format!("could not run: {error}"),
-                Err(_) => "ended after its time limit".to_owned(),
+                Ok(Ok(status)) => format!("told {agent}: {status}"),
+                Ok(Err(error)) => format!("could not tell {agent}: {error}"),
+                Err(_) => format!("could not tell {agent}: ended after its time limit"),
             }
         }
     }

@@ -120,16 +120,19 @@ impl Engine {
     }
 
     /// All agents.
-    pub async fn agents(&self) -> Result<Vec<AgentView>, QueryError> {
-        let all = |world: &World| world.agents.values().map(view::agent_view).collect();
+    pub async fn agents(&self, viewer: Actor) -> Result<Vec<AgentView>, QueryError> {
+        let all = move |world: &World| {
+            world.agents.values().map(|agent| view::agent_view(agent, &viewer)).collect()
+        };
         Ok(self.look(Scope::Agents, all).await?)
     }
 
     /// One agent.
-    pub async fn agent(&self, id: AgentId) -> Result<AgentView, QueryError> {
+    pub async fn agent(&self, viewer: Actor, id: AgentId) -> Result<AgentView, QueryError> {
         let scope = Scope::Agent(id.clone());
-        let found = self.look(scope, move |world| world.agent(&id).map(view::agent_view)).await?;
-        Ok(found?)
+        let found =
+            move |world: &World| world.agent(&id).map(|agent| view::agent_view(agent, &viewer));
+        Ok(self.look(scope, found).await??)
     }
 
     /// What concerns an agent.
@@ -284,8 +287,8 @@ impl Engine {
         Ok(self.look(Scope::Everything, view::lock_views).await?)
     }
 
-    /// Finds what an id, or the beginning of one, names.
-    pub async fn find(&self, prefix: &str) -> Result<Found, QueryError> {
+    /// Finds what an id, or the beginning of one, names, among what `viewer` may see.
+    pub async fn find(&self, viewer: Actor, prefix: &str) -> Result<Found, QueryError> {
         let not_found = || QueryError::NotFound { prefix: prefix.chars().take(40).collect() };
         let digits = prefix.bytes().filter(|b| *b != b'-').count();
         let fits = |b: u8| b.is_ascii_hexdigit() || b == b'-';
@@ -298,6 +301,9 @@ impl Engine {
         let workflow = |row: &WorkflowRow| Found::Workflow(WorkflowId::from_bytes(row.uuid));
         let mut found: Vec<Found> = workflows.iter().map(workflow).collect();
         found.extend(handoffs.iter().map(|row| Found::Handoff(HandoffId::from_bytes(row.uuid))));
+        if let Actor::Agent(_) = &viewer {
+            found = self.seen(&viewer, found).await?;
+        }
         match found.as_slice() {
             [] => Err(not_found()),
             [only] => Ok(*only),
@@ -309,6 +315,23 @@ impl Engine {
                 Err(QueryError::Ambiguous { prefix, ids: found.iter().take(5).map(name).collect() })
             }
         }
+    }
+
+    /// Those of `found` that an agent may see.
+    async fn seen(&self, viewer: &Actor, found: Vec<Found>) -> Result<Vec<Found>, QueryError> {
+        let mut seen = Vec::new();
+        for one in found {
+            let looked = match one {
+                Found::Workflow(id) => self.workflow(viewer.clone(), id).await.map(drop),
+                Found::Handoff(id) => self.handoff(viewer.clone(), id).await.map(drop),
+            };
+            match looked {
+                Ok(()) => seen.push(one),
+                Err(QueryError::Failed(failure)) => return Err(failure.into()),
+                Err(_) => (),
+            }
+        }
+        Ok(seen)
     }
 
     /// Ledger records, as they are stored. Agents see those that concern them.
@@ -346,7 +369,14 @@ fn shown(world: &World, viewer: &Actor, id: HandoffId) -> Option<(HandoffView, B
     let agent = viewer.agent();
     let concerns = handoff.to == agent || handoff.terms.from_agent == agent;
     let seen = concerns || may_see(viewer, workflow);
-    seen.then(|| view::handoff_view(world, home, workflow, handoff))
+    let (mut view, mut bodies) =
+        seen.then(|| view::handoff_view(world, home, workflow, handoff))?;
+    if let (Actor::Agent(_), false) = (viewer, concerns) {
+        // What two agents said to each other is theirs, also inside one workflow.
+        view.context.conversation_history = None;
+        bodies.history = None;
+    }
+    Some((view, bodies))
 }
 
 fn closed_line(row: WorkflowRow) -> WorkflowLine {

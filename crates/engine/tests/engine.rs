@@ -158,7 +158,8 @@ async fn a_workflow_that_left_memory_is_told_from_its_records() {
     let handoff = passed.handoff.expect("a handoff");
     let told = scene.engine.handoff(Actor::Operator, handoff).await.expect("it is there");
     assert_eq!(told.result.expect("a result")["result"]["body"], "it works");
-    let found = scene.engine.find(&handoff.to_string()[..13]).await.expect("found");
+    let found =
+        scene.engine.find(Actor::Operator, &handoff.to_string()[..13]).await.expect("found");
     assert_eq!(found, Found::Handoff(handoff));
     let all = WorkflowQuery { all: true, limit: None };
     assert_eq!(scene.engine.workflows(Actor::Operator, all).await.expect("listed").len(), 1);
@@ -186,6 +187,8 @@ async fn an_agent_sees_its_own_work_and_no_other() {
     assert_eq!(all, Vec::<Value>::new());
     let query = AuditQuery { workflow: Some(workflow), ..AuditQuery::default() };
     assert!(scene.engine.audit(rival(), query).await.is_err());
+    assert!(scene.engine.find(rival(), &workflow.to_string()).await.is_err());
+    assert!(scene.engine.find(builder(), &workflow.to_string()).await.is_ok());
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::limits::PATH_BYTES_MAX;
+use crate::mask::{is_secret, mask};
 use crate::time::Timestamp;
 
 /// A file of the workspace, relative to its root and free of `.` and `..`, so that two spellings
@@ -34,6 +35,9 @@ impl FromStr for FilePath {
         }
         if text.chars().any(char::is_control) {
             return Err(refuse("holds a control character"));
+        }
+        if is_secret(text) {
+            return Err(PathError { text: mask(text).into_owned(), why: "looks like a secret" });
         }
         if text.starts_with('/') {
             return Err(refuse("is absolute"));

@@ -85,6 +85,11 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
+/// Whether a text holds a known secret, for texts that cannot be changed without breaking them.
+pub(crate) fn is_secret(text: &str) -> bool {
+    matches!(mask(text), Cow::Owned(_))
+}
+
 /// Returns where the secret that begins with this prefix starts and ends, if it is one.
 fn secret_at(
     text: &str,

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{URL_BYTES_MAX, WORD_BYTES_MAX, WORDS_MAX};
+use crate::mask::is_secret;
 
 /// How work gets to an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +76,7 @@ impl TryFrom<Vec<String>> for Argv {
             all if all.len() > WORDS_MAX => "too many words",
             all if all.iter().any(|word| word.len() > WORD_BYTES_MAX) => "a word that is too long",
             all if all.iter().any(|word| word.contains('\0')) => "a word with a NUL in it",
+            all if all.iter().any(|word| is_secret(word)) => "a word that looks like a secret",
             _ => return Ok(Self(words)),
         };
         Err(ArgvError { why })
@@ -103,7 +105,7 @@ impl TryFrom<String> for Url {
     fn try_from(text: String) -> Result<Self, UrlError> {
         let web = text.starts_with("http://") || text.starts_with("https://");
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-        match web && plain && text.len() <= URL_BYTES_MAX {
+        match web && plain && text.len() <= URL_BYTES_MAX && !is_secret(&text) {
             true => Ok(Self(text.into())),
             false => Err(UrlError),
         }

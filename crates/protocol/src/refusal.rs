@@ -112,6 +112,12 @@ pub enum Refusal {
         /// Who holds the work now, and with which number.
         current: Option<(AgentId, Fence)>,
     },
+    /// A number that nobody ever had.
+    #[error("fence {given} was never given in this workflow")]
+    UnknownFence {
+        /// What was shown.
+        given: Fence,
+    },
     /// The number is somebody else's.
     #[error("fence {given} is {holder}'s, not {agent}'s")]
     FenceOfAnother {
@@ -340,6 +346,7 @@ impl Refusal {
             Self::NotAccepted { .. } => "not-accepted",
             Self::AlreadyReturned { .. } => "already-returned",
             Self::StaleFence { .. } => "stale-fence",
+            Self::UnknownFence { .. } => "unknown-fence",
             Self::FenceOfAnother { .. } => "fence-of-another",
             Self::FenceRequired { .. } => "fence-required",
             Self::NotHolder { .. } => "not-holder",
@@ -399,6 +406,7 @@ impl Refusal {
             | Self::NotAccepted { .. }
             | Self::AlreadyReturned { .. }
             | Self::StaleFence { .. }
+            | Self::UnknownFence { .. }
             | Self::NotHolder { .. }
             | Self::NotOwner { .. }
             | Self::SegmentOpen { .. }
@@ -442,7 +450,7 @@ impl Refusal {
             Self::FenceRequired { .. } => {
                 "give the number that `baton accept` printed: --fence N, or BATON_FENCE".into()
             }
-            Self::FenceOfAnother { .. } | Self::NotHolder { .. } => {
+            Self::UnknownFence { .. } | Self::FenceOfAnother { .. } | Self::NotHolder { .. } => {
                 "`baton inbox` shows what you hold, and under which fence".into()
             }
             Self::NotOwner { .. } => "return the subtask, or delegate a part of it".into(),

@@ -1,5 +1,6 @@
 //! Words and JSON from outside: limited, masked and checked by the mere fact of being parsed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -155,12 +156,18 @@ fn mask_strings(value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => (),
         Value::String(text) => {
-            if let std::borrow::Cow::Owned(masked) = mask(text) {
+            if let Cow::Owned(masked) = mask(text) {
                 *text = masked;
             }
         }
         Value::Array(items) => items.iter_mut().for_each(mask_strings),
-        Value::Object(fields) => fields.values_mut().for_each(mask_strings),
+        Value::Object(fields) => {
+            if fields.keys().any(|name| matches!(mask(name), Cow::Owned(_))) {
+                let named = std::mem::take(fields).into_iter();
+                *fields = named.map(|(name, value)| (mask(&name).into_owned(), value)).collect();
+            }
+            fields.values_mut().for_each(mask_strings);
+        }
     }
 }
 
@@ -226,8 +233,10 @@ mod tests {
         assert_eq!(VariableValue::try_from(deep), Err(TextError::TooDeep));
         let long = Value::String("x".repeat(VALUE_BYTES_MAX));
         assert!(matches!(VariableValue::try_from(long), Err(TextError::TooLong { .. })));
-        let secret = serde_json::json!({"k": [format!("AKIA{}", "Z".repeat(16))]});
+        let key = format!("AKIA{}", "Z".repeat(16));
+        let secret = serde_json::json!({"k": [key], (key): 1});
         let json = VariableValue::try_from(secret).expect("json");
-        assert_eq!(json.as_value(), &serde_json::json!({"k": ["[masked aws-key]"]}));
+        let masked = serde_json::json!({"k": ["[masked aws-key]"], "[masked aws-key]": 1});
+        assert_eq!(json.as_value(), &masked);
     }
 }

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::id::AgentId;
 use crate::limits::NAME_BYTES_MAX;
+use crate::mask::{is_secret, mask};
 use crate::text::VariableValue;
 use crate::time::Timestamp;
 
@@ -22,7 +23,7 @@ pub struct VariableName(Box<str>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is not a variable name; expected a letter or `_`, then letters, digits, `_`, `.` \
-     or `-`, at most {NAME_BYTES_MAX} bytes"
+     or `-`, at most {NAME_BYTES_MAX} bytes, and nothing that looks like a secret"
 )]
 pub struct VariableNameError {
     text: String,
@@ -43,8 +44,8 @@ impl FromStr for VariableName {
         let first = |c: char| c.is_ascii_alphabetic() || c == '_';
         let fits =
             text.len() <= NAME_BYTES_MAX && text.starts_with(first) && text.chars().all(later);
-        if !fits {
-            return Err(VariableNameError { text: text.chars().take(80).collect() });
+        if !fits || is_secret(text) {
+            return Err(VariableNameError { text: mask(text).chars().take(80).collect() });
         }
         Ok(Self(text.into()))
     }

@@ -1,8 +1,8 @@
 //! Whether a process was started as an agent.
 //!
-//! Baton marks every process it starts with `BATON_AGENT`. A process cannot shed the mark by
-//! clearing its environment, because its ancestors' are looked at, too. Agents that run as the same
-//! system user have other ways; docs/security.md says which, and how to close them.
+//! Baton marks every process it starts with `BATON_AGENT`. A child cannot shed the mark by clearing
+//! its environment, because its ancestors' are looked at, too. Agents that run as the same system
+//! user have other ways; docs/security.md says which, and how to close them.
 
 use std::fs;
 
@@ -12,24 +12,37 @@ const ANCESTORS_MAX: usize = 64;
 const MARK: &[u8] = b"BATON_AGENT=";
 
 /// Whether the process or one of its ancestors carries the mark.
+///
+/// Whoever cannot be looked at counts as marked: a process that has ended already, or one in
+/// another process namespace, which has no number here.
 pub(crate) fn is_marked(pid: i32) -> bool {
+    if pid <= 0 || fs::read(environment(pid)).is_err() {
+        return true;
+    }
     let mut pid = pid;
     for _ in 0..ANCESTORS_MAX {
-        if pid <= 1 {
-            return false;
-        }
         if carries_mark(pid) {
             return true;
         }
-        let Some(parent) = parent(pid) else { return false };
-        pid = parent;
+        if pid == 1 {
+            return false;
+        }
+        match parent(pid) {
+            Some(0) => return false,
+            Some(parent) => pid = parent,
+            None => return true,
+        }
     }
     true
 }
 
+fn environment(pid: i32) -> String {
+    format!("/proc/{pid}/environ")
+}
+
+/// An ancestor of another system user cannot be read and was not started by us.
 fn carries_mark(pid: i32) -> bool {
-    // A process of another user, or one that has ended, tells nothing; it could not get here.
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let environment = fs::read(environment(pid)).unwrap_or_default();
     let marked = |entry: &[u8]| entry.starts_with(MARK) && entry.len() > MARK.len();
     environment.split(|byte| *byte == 0).any(marked)
 }
@@ -76,6 +89,16 @@ mod tests {
         assert!(is_marked(grandchild));
         drop(child.stdin.take());
         child.wait().expect("it ends");
+    }
+
+    #[test]
+    fn whoever_cannot_be_looked_at_counts_as_marked() {
+        assert!(is_marked(0) && is_marked(-1));
+        let mut child = waiting("cat >/dev/null", None);
+        let pid = i32::try_from(child.id()).expect("a pid");
+        drop(child.stdin.take());
+        child.wait().expect("it ends");
+        assert!(is_marked(pid));
     }
 
     #[test]

@@ -56,16 +56,16 @@ pub(crate) async fn status(State(app): Shared) -> Answered<Status> {
     Ok(Json(app.engine.status().await?))
 }
 
-pub(crate) async fn agents(State(app): Shared, _: Caller) -> Answered<Vec<AgentView>> {
-    Ok(Json(app.engine.agents().await?))
+pub(crate) async fn agents(State(app): Shared, Caller(viewer): Caller) -> Answered<Vec<AgentView>> {
+    Ok(Json(app.engine.agents(viewer).await?))
 }
 
 pub(crate) async fn agent(
     State(app): Shared,
-    _: Caller,
+    Caller(viewer): Caller,
     Path(id): Path<String>,
 ) -> Answered<AgentView> {
-    Ok(Json(app.engine.agent(parsed("id", &id)?).await?))
+    Ok(Json(app.engine.agent(viewer, parsed("id", &id)?).await?))
 }
 
 #[derive(Deserialize)]
@@ -174,10 +174,10 @@ pub(crate) async fn inbox(
 
 pub(crate) async fn find(
     State(app): Shared,
-    _: Caller,
+    Caller(viewer): Caller,
     Path(prefix): Path<String>,
 ) -> Answered<Found> {
-    Ok(Json(app.engine.find(&prefix).await?))
+    Ok(Json(app.engine.find(viewer, &prefix).await?))
 }
 
 #[derive(Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,9 @@ use crate::caller::Peer;
 use crate::idle::{self, Activity};
 use crate::routes::{App, router};
 use crate::socket::Socket;
+
+/// How often the coordinator looks whether its socket is still there.
+const SOCKET_LOOK: Duration = Duration::from_secs(1);
 
 /// How long open connections may take to finish when the coordinator ends.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
@@ -39,7 +42,7 @@ pub enum ServeError {
         workspace: String,
     },
     /// The ledger could not be opened.
-    #[error("cannot open the ledger: {why}")]
+    #[error("{why}")]
     Ledger {
         /// Everything that is known about it.
         why: String,
@@ -97,7 +100,7 @@ async fn run(options: &Options) -> Result<(), ServeError> {
             async move { engine.run_outbox().await }
         }),
     ];
-    let ended = accept(listener, app.clone(), options.idle_after).await;
+    let ended = accept(listener, app.clone(), options.idle_after, socket.path()).await;
     for task in background {
         task.abort();
         // An aborted task is what was asked for; a panic in it has said so itself.
@@ -143,6 +146,7 @@ async fn accept(
     listener: UnixListener,
     app: Arc<App>,
     idle_after: Option<Duration>,
+    socket: &Path,
 ) -> Result<(), ServeError> {
     let mut stop = app.stopping.subscribe();
     let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
@@ -152,11 +156,26 @@ async fn accept(
         async move { drop(stop.wait_for(|stopping| *stopping).await) }
     });
     let serving = tokio::spawn(served.into_future());
-    let dead = reason(&app, &mut stop, idle_after).await?;
+    let dead = tokio::select! {
+        dead = reason(&app, &mut stop, idle_after) => dead?,
+        () = lost(socket) => {
+            tracing::warn!("the socket is gone; whoever needs a coordinator starts another");
+            false
+        }
+    };
     app.stopping.send_replace(true);
     // Whoever does not finish in time finds the answer by asking the next coordinator again.
     let _ = tokio::time::timeout(DRAIN_MAX, serving).await;
     if dead { Err(ServeError::Stopped) } else { Ok(()) }
+}
+
+/// Returns once nobody can reach the socket any more, because somebody removed or replaced it.
+async fn lost(socket: &Path) {
+    let named = || fs::metadata(socket).map(|found| found.ino()).ok();
+    let ours = named();
+    while named() == ours {
+        tokio::time::sleep(SOCKET_LOOK).await;
+    }
 }
 
 /// Waits for a reason to stop. Returns whether it is that the ledger died.

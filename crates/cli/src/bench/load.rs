@@ -174,7 +174,7 @@ fn give_back(handoff: HandoffId, fence: Fence) -> GiveBack {
 /// Waits until questions about history see everything.
 pub(super) async fn caught_up(engine: &Engine) -> Result<(), BenchError> {
     // Any question to the index waits for it; this one is cheap.
-    match engine.find("0").await {
+    match engine.find(Actor::Operator, "0").await {
         Ok(_) | Err(_) => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use baton_protocol::World;
 use baton_protocol::agent::Agent;
+use baton_protocol::command::Actor;
 use baton_protocol::handoff::{Detail, Handoff, Kind, Return, State, Terms};
 use baton_protocol::id::{AgentId, Fence, WorkflowId};
 use baton_protocol::text::{BlobRef, Body};
@@ -24,17 +25,26 @@ pub(crate) struct Bodies {
     pub(crate) result: Option<BlobRef>,
 }
 
-pub(crate) fn agent_view(agent: &Agent) -> AgentView {
+/// An agent as `viewer` sees it: its credentials and its command are nobody else's business.
+pub(crate) fn agent_view(agent: &Agent, viewer: &Actor) -> AgentView {
     let token = |token: &baton_protocol::agent::Token| TokenView {
         id: token.id,
         issued_at: token.issued_at,
         expires_at: token.expires_at,
     };
+    let mut profile = agent.profile.clone();
+    let own = match viewer {
+        Actor::Operator | Actor::OperatorAs(_) | Actor::Coordinator => true,
+        Actor::Agent(viewer) => *viewer == profile.id,
+    };
+    if !own {
+        profile.notify = None;
+    }
     AgentView {
-        profile: agent.profile.clone(),
+        profile,
         registered_at: agent.registered_at,
         load: agent.holds.len(),
-        tokens: agent.tokens.iter().map(token).collect(),
+        tokens: agent.tokens.iter().filter(|_| own).map(token).collect(),
     }
 }
 

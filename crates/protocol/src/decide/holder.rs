@@ -50,6 +50,9 @@ fn unshown<'a>(
 
 /// Says that `given` is not in force, and who holds the work instead.
 pub(super) fn stale(workflow: &Workflow, given: Fence) -> Refusal {
+    if given > workflow.fence || given == Fence::default() {
+        return Refusal::UnknownFence { given };
+    }
     let current = workflow.owning().map(|hold| (hold.agent.clone(), workflow.owner));
     Refusal::StaleFence { given, current }
 }

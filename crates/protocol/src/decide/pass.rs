@@ -1,6 +1,6 @@
 //! Passing work on: for good, or to have it back.
 
-use crate::agent::Fit;
+use crate::agent::{Fit, Profile, Role};
 use crate::command::{Pass, PassKind, Submission};
 use crate::decide::{artifact, holder, news, start, variables};
 use crate::effect::News;
@@ -10,7 +10,7 @@ use crate::id::{AgentId, CapabilityId, Fence, WorkflowId};
 use crate::limits::{CAPABILITIES_MAX, HANDOFFS_MAX, OPEN_HANDOFFS_MAX, VARIABLES_MAX};
 use crate::refusal::Refusal;
 use crate::text::Text;
-use crate::time::Timestamp;
+use crate::time::{Allowance, Timestamp};
 use crate::variables::Changes;
 use crate::workflow::Workflow;
 use crate::world::World;
@@ -47,7 +47,7 @@ pub(super) fn decide(
     let artifacts =
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
     let answer_by = match &fit {
-        Fit::Whole | Fit::Partial(_) => to.answer_within().map(|span| span.after(now)),
+        Fit::Whole | Fit::Partial(_) => answer_within(to, &kind).map(|span| span.after(now)),
         Fit::None => None,
     };
     let handoff = ask.id.handoff();
@@ -156,6 +156,16 @@ fn free_to_pass(
         return Err(Refusal::TooMany { what: "open handoffs", most: OPEN_HANDOFFS_MAX });
     }
     Ok(())
+}
+
+/// How long the receiver has to answer. A delegation is never waited for without end: whoever has
+/// no limit of its own, people apart, has as long as the subtask may take.
+pub(super) fn answer_within(to: &Profile, kind: &Kind) -> Option<Allowance> {
+    let own = to.answer_within();
+    match kind {
+        Kind::Delegation(terms) if to.role != Role::Human => own.or(Some(terms.timeout)),
+        Kind::Delegation(_) | Kind::Sequential => own,
+    }
 }
 
 /// How the work is passed, if type and return protocol agree.

@@ -29,6 +29,9 @@ pub(super) fn decide(
     let result = result(give);
     match standing(handoff, &result)? {
         Standing::Held(fence) if fence == give.fence => (),
+        Standing::Held(_) if give.fence > workflow.fence => {
+            return Err(Refusal::UnknownFence { given: give.fence });
+        }
         Standing::Held(fence) => {
             let current = Some((handoff.to.clone(), fence));
             return Err(Refusal::StaleFence { given: give.fence, current });

@@ -5,6 +5,7 @@
 
 use crate::command::{Submission, Wake};
 use crate::decide::cancel::Ended;
+use crate::decide::pass::answer_within;
 use crate::decide::{holder, news};
 use crate::effect::{Effect, News};
 use crate::event::{Decision, Event, StreamId};
@@ -54,7 +55,8 @@ pub(super) fn decide(
 type Outcome = (Vec<Event>, Vec<Effect>);
 
 fn sent_again(world: &World, id: WorkflowId, handoff: &Handoff, now: Timestamp) -> Outcome {
-    let within = world.agents.get(&handoff.to).and_then(|agent| agent.profile.answer_within());
+    let to = world.agents.get(&handoff.to);
+    let within = to.and_then(|agent| answer_within(&agent.profile, &handoff.terms.kind));
     let answer_by = within.map(|span| span.after(now));
     let event = Event::Resent { handoff: handoff.terms.id, answer_by };
     let told = news::tell(world, &handoff.to, id, handoff.terms.id, News::Arrived);

@@ -21,7 +21,7 @@ fn a_write_over_what_one_has_not_seen_is_refused() {
         expect![[r#"
             0s started by planner
             1s set db="sqlite"
-            2s h1 delegation to builder
+            2s h1 delegation to builder answer by 62s
             3s h1 accepted by builder fence 2 back by 63s
             4s set db="postgres"
             5s refused [stale-variable]: variable db was changed by builder: it is at version 2
@@ -74,8 +74,8 @@ fn a_file_has_one_writer_or_many_readers() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
-            2s h2 delegation to reviewer
+            1s h1 delegation to builder answer by 3601s
+            2s h2 delegation to reviewer answer by 3602s
             3s h1 accepted by builder fence 2 back by 3603s
             4s h2 accepted by reviewer fence 3 back by 3604s
             5s src/a.rs locked (exclusive) by builder until 605s
@@ -106,7 +106,7 @@ fn a_lock_lapses_with_a_holder_that_says_nothing_and_lasts_with_one_that_reports
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 7201s
             2s h1 accepted by builder fence 2 back by 7202s
             3s a.rs locked (exclusive) by builder until 603s
             300s progressed

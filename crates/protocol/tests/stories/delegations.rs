@@ -17,7 +17,7 @@ fn a_subtask_comes_back_and_its_sender_goes_on() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 61s
             2s h1 accepted by builder fence 2 back by 62s
             3s progressed
             4s h1 completed
@@ -56,11 +56,11 @@ fn the_same_return_twice_is_one_and_another_is_refused() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 61s
             2s refused [not-accepted]: handoff h1 is not accepted: it is initiated
             3s h1 accepted by builder fence 2 back by 63s
             4s refused [for-another]: handoff h1 is for builder, not for rival
-            5s refused [stale-fence]: fence 9 is no longer in force; builder holds the work with fence 2
+            5s refused [unknown-fence]: fence 9 was never given in this workflow
             6s h1 completed
             7s nothing new
             8s refused [already-returned]: handoff h1 has returned already, with another result
@@ -88,7 +88,7 @@ fn a_late_holder_is_reminded_then_replaced_and_its_fence_is_dead() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 21s
             2s h1 accepted by builder fence 2 back by 22s
             21s nothing is due
             22s h1 reminded, timeout at 32s
@@ -130,7 +130,7 @@ fn after_three_resends_it_has_failed() {
         ",
         expect![[r#"
             0s started by planner
-            0s h1 delegation to builder
+            0s h1 delegation to builder answer by 1s
             0s h1 accepted by builder fence 2 back by 1s
             1s h1 reminded, timeout at 2s
             2s h1 timed out, fence 2 ends, again at 4s
@@ -165,7 +165,7 @@ fn a_late_holder_fails_at_once_when_the_policy_says_so() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 21s
             2s h1 accepted by builder fence 2 back by 22s
             22s h1 reminded, timeout at 32s
             32s h1 timed out, fence 2 ends, h1 failed: timed_out
@@ -186,7 +186,7 @@ fn a_return_that_beats_the_timeout_wins() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 21s
             2s h1 accepted by builder fence 2 back by 22s
             40s h1 completed
             41s nothing is due
@@ -213,10 +213,10 @@ fn what_a_late_holder_passed_on_ends_with_it() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 21s
             2s h1 accepted by builder fence 2 back by 22s
             3s a.rs locked (exclusive) by builder until 603s
-            4s h2 delegation to reviewer
+            4s h2 delegation to reviewer answer by 3604s
             5s h2 accepted by reviewer fence 3 back by 3605s
             6s b.rs locked (exclusive) by reviewer until 606s
             22s h1 reminded, timeout at 32s
@@ -244,11 +244,11 @@ fn a_delegate_cannot_pass_the_whole_or_return_while_it_waits() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 61s
             2s h1 accepted by builder fence 2 back by 62s
             3s refused [not-owner]: builder holds a subtask; only planner owns the work
             4s refused [not-owner]: builder holds a subtask; only planner owns the work
-            5s h2 delegation to reviewer
+            5s h2 delegation to reviewer answer by 35s
             6s refused [segment-open]: 1 handoff is still open: h2
             7s refused [segment-open]: 2 handoffs are still open: h2, h1
             8s refused [segment-open]: 2 handoffs are still open: h2, h1
@@ -269,11 +269,11 @@ fn a_sender_that_said_it_waits_does_wait() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 61s
             2s refused [sender-blocked]: planner waits for handoff h1 and said it does nothing else meanwhile
             3s h1 accepted by builder fence 2 back by 63s
             4s h1 completed
-            5s h2 delegation to reviewer
+            5s h2 delegation to reviewer answer by 65s
         "#]],
     );
 }
@@ -291,11 +291,33 @@ fn a_failed_return_ends_the_handoff_with_the_holders_words() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 61s
             2s h1 accepted by builder fence 2 back by 62s
             3s h1 failed: error
             4s nothing new
             5s refused [already-returned]: handoff h1 has returned already, with another result
+        "#]],
+    );
+}
+
+#[test]
+fn a_subtask_that_nobody_answers_does_not_wait_for_ever() {
+    check(
+        "
+        0s  planner starts
+        1s  planner delegates to builder within 20s fence 1
+        20s time passes
+        21s time passes
+        22s builder accepts h1
+        23s planner completes fence 1
+        ",
+        expect![[r#"
+            0s started by planner
+            1s h1 delegation to builder answer by 21s
+            20s nothing is due
+            21s h1 rejected by builder: unavailable: no answer in time, h1 failed: unavailable
+            22s refused [handoff-over]: handoff h1 is over: unavailable
+            23s workflow completed by planner
         "#]],
     );
 }

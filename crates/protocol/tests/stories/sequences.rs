@@ -223,9 +223,9 @@ fn a_cancelled_workflow_ends_everything_in_it() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder
+            1s h1 delegation to builder answer by 61s
             2s h1 accepted by builder fence 2 back by 62s
-            3s h2 delegation to reviewer
+            3s h2 delegation to reviewer answer by 33s
             4s h2 accepted by reviewer fence 3 back by 34s
             5s refused [not-yours]: rival may not cancel this: only planner or the operator may
             6s h2 failed: cancelled by operator, h1 failed: cancelled by operator, workflow cancelled by operator
