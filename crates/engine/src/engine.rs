@@ -70,17 +70,23 @@ impl Engine {
     /// When this returns `Ok`, the decision is durable. Its effects have not run yet: the outbox
     /// runs them from the ledger, so a crash here loses nothing.
     pub async fn submit(&self, submission: Submission) -> Result<Answer, SubmitError> {
+        let asked = submission.command.digest();
         let submission = self.stow(submission).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
         let request = Request {
             target: submission.target(),
             command: submission.id,
+            asked,
             by: by(&submission.actor),
             now: self.clock.now(),
             decide: Box::new(move |world, now| decide(world, &submission, now)),
         };
-        Ok(answer(self.ledger.transact(request).await?))
+        let recorded = self.ledger.transact(request).await?;
+        match recorded.asked == asked {
+            true => Ok(answer(recorded)),
+            false => Err(Refusal::KeyReused.into()),
+        }
     }
 
     /// Keeps large bodies beside the ledger, so that the record can name them.

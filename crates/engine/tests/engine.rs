@@ -293,3 +293,30 @@ async fn one_key_for_two_workflows_names_two_commands() {
     let inbox = scene.engine.inbox(agent("builder")).await.expect("an inbox");
     assert_eq!(inbox.waiting.len(), 2);
 }
+
+#[tokio::test]
+async fn one_key_asks_for_one_thing() {
+    let mut scene = Scene::new().await;
+    let planner = || Actor::Agent(agent("planner"));
+    let started = scene.ask(planner(), json!({ "start": { "title": "keyed" } })).await;
+    let keyed = |command: Value| {
+        let command = serde_json::from_value(command).expect("a command");
+        Submission::keyed(planner(), "k1", command)
+    };
+    let set = |n: u64| {
+        json!({ "set_variables": {
+            "workflow": started.workflow, "fence": 1, "changes": { "a": n },
+        }})
+    };
+    let first = scene.engine.submit(keyed(set(1))).await.expect("it is taken");
+    assert_eq!(scene.engine.submit(keyed(set(1))).await.expect("the same"), first);
+    for other in [set(2), json!({ "complete": { "workflow": started.workflow, "fence": 1 } })] {
+        let refused = scene.engine.submit(keyed(other)).await;
+        assert!(matches!(refused, Err(SubmitError::Refused(r)) if r.code() == "key-reused"));
+    }
+    let titles = ["one", "two"].map(|title| keyed(json!({ "start": { "title": title } })));
+    let [one, two] = titles;
+    scene.engine.submit(one).await.expect("it is taken");
+    let refused = scene.engine.submit(two).await;
+    assert!(matches!(refused, Err(SubmitError::Refused(r)) if r.code() == "key-reused"));
+}

@@ -70,7 +70,7 @@ fn everything() -> Vec<WriteScope> {
 }
 
 fn is_everything(scopes: &[WriteScope]) -> bool {
-    scopes.iter().any(|scope| &*scope.0 == "*")
+    matches!(scopes, [all] if &*all.0 == "*")
 }
 
 impl Profile {

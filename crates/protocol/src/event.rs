@@ -10,7 +10,7 @@ use crate::effect::{Effect, EffectId};
 use crate::handoff::{Constraints, Detail, Due, Priority, Return, Terms};
 use crate::id::{AgentId, ArtifactId, Fence, HandoffId, TokenId, WorkflowId};
 use crate::lock::{FilePath, LockMode};
-use crate::text::Text;
+use crate::text::{BlobRef, Body, Text};
 use crate::time::Timestamp;
 use crate::variables::Changes;
 use crate::workflow::Ending;
@@ -321,6 +321,23 @@ impl Event {
             Self::TokenIssued { .. } => "token_issued",
             Self::TokenRevoked { .. } => "token_revoked",
             Self::Settled { .. } => "settled",
+        }
+    }
+
+    /// The body beside the ledger that it names, if it does.
+    pub fn body(&self) -> Option<&BlobRef> {
+        let body: Option<&Body> = match self {
+            Self::Initiated { terms, .. } => terms.history.as_ref(),
+            Self::Completed { result: Some(result), .. }
+            | Self::Failed { detail: Detail::Error { result }, .. } => {
+                result.content.as_ref().map(|content| &content.body)
+            }
+            Self::Closed { ending: Ending::Completed { result, .. }, .. } => result.as_ref(),
+            _ => None,
+        };
+        match body? {
+            Body::Blob(blob) => Some(blob),
+            Body::Inline(_) => None,
         }
     }
 

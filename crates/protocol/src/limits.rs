@@ -41,6 +41,8 @@ pub const TOKENS_MAX: usize = 32;
 pub const PATH_BYTES_MAX: usize = 1_024;
 /// Locks in one workspace.
 pub const LOCKS_MAX: usize = 10_000;
+/// Files that one holding can have locked: the record that ends it names them all.
+pub const LOCKS_PER_HOLD_MAX: usize = 1_024;
 /// Paths in one lock or unlock.
 pub const LOCK_PATHS_MAX: usize = 256;
 /// Words of a command that Baton starts.

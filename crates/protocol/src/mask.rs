@@ -67,7 +67,10 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     let mut from = 0;
     while let Some(found) = FINDER.find(aho_corasick::Input::new(text).span(from..text.len())) {
         from = found.end();
-        let Some((start, end, name)) = secret_at(text, found.pattern().as_usize(), found.range())
+        // Behind a secret stands its mask, which is no part of a word.
+        let alone = kept > 0 && found.start() == kept;
+        let Some((start, end, name)) =
+            secret_at(text, found.pattern().as_usize(), found.range(), alone)
         else {
             continue;
         };
@@ -95,6 +98,7 @@ fn secret_at(
     text: &str,
     pattern: usize,
     prefix: std::ops::Range<usize>,
+    alone: bool,
 ) -> Option<(usize, usize, &'static str)> {
     let Some(shape) = SHAPES.get(pattern) else {
         return key_block_at(text, prefix.end).map(|end| (prefix.start, end, "private-key"));
@@ -103,7 +107,7 @@ fn secret_at(
         .chars()
         .next_back()
         .is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if inside_a_word {
+    if inside_a_word && !alone {
         return None;
     }
     let rest = &text.as_bytes()[prefix.end..];
@@ -155,6 +159,13 @@ mod tests {
         let once = mask(&text).into_owned();
         assert_eq!(once, "a [masked aws-key] b [masked baton-token]");
         assert_eq!(mask(&once), once);
+    }
+
+    #[test]
+    fn a_secret_right_behind_another_is_masked_the_first_time() {
+        let pem = "-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----";
+        let both = format!("{pem}AKIA{}", "Z".repeat(16));
+        assert_eq!(mask(&both), "[masked private-key][masked aws-key]");
     }
 
     proptest::proptest! {

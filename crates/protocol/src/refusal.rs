@@ -290,6 +290,9 @@ pub enum Refusal {
         /// Which name.
         agent: AgentId,
     },
+    /// The same key, and something else is asked.
+    #[error("this key was used before, to ask for something else")]
+    KeyReused,
     /// A digest that is none.
     #[error("the token digest is not 64 hexadecimal digits")]
     BadDigest,
@@ -370,6 +373,7 @@ impl Refusal {
             Self::NotYours { .. } => "not-yours",
             Self::CoordinatorOnly => "coordinator-only",
             Self::ReservedName { .. } => "reserved-name",
+            Self::KeyReused => "key-reused",
             Self::BadDigest => "bad-digest",
         }
     }
@@ -415,6 +419,7 @@ impl Refusal {
             | Self::AtCapacity { .. }
             | Self::StaleVariable { .. }
             | Self::FileLocked { .. }
+            | Self::KeyReused
             | Self::NotLocked { .. } => RefusalKind::Conflict,
         }
     }
@@ -487,6 +492,7 @@ impl Refusal {
             Self::NotYours { .. } => "ask whoever passed it, or the operator".into(),
             Self::CoordinatorOnly => "leave it to the coordinator".into(),
             Self::ReservedName { .. } => "choose another name for the agent".into(),
+            Self::KeyReused => "take another key; asking again means asking the same".into(),
             Self::BadDigest => "let `baton token create` make the token".into(),
         }
     }

@@ -36,9 +36,15 @@ pub enum TextError {
 }
 
 /// What a person or an agent said: a reason, a title, a note. Never empty, secrets masked.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Text(Box<str>);
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0)
+    }
+}
 
 impl Text {
     /// The words.
@@ -86,9 +92,15 @@ impl fmt::Display for Text {
 }
 
 /// JSON of at most `BYTES_MAX` bytes, not too deep, secrets masked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Value", into = "Value")]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
 pub struct Json<const BYTES_MAX: usize>(Value);
+
+impl<const BYTES_MAX: usize> Serialize for Json<BYTES_MAX> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(to)
+    }
+}
 
 /// The value of a variable.
 pub type VariableValue = Json<VALUE_BYTES_MAX>;

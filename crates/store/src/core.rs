@@ -115,14 +115,16 @@ impl Core {
         };
         if decision.events.is_empty() {
             let stream = decision.stream;
-            return Outcome::Recorded(Recorded { stream, seq: None, events: Vec::new() });
+            let (asked, events) = (request.asked, Vec::new());
+            return Outcome::Recorded(Recorded { stream, seq: None, asked, events });
         }
         if let Err(refusal) = self.drafts.fill(&decision, &request.by) {
             return Outcome::Refused(refusal);
         }
         self.record(&decision, request, (now, safe), buffer);
         let (stream, seq) = (decision.stream, Some(self.next_seq - 1));
-        Outcome::Recorded(Recorded { stream, seq, events: decision.events })
+        let (asked, events) = (request.asked, decision.events);
+        Outcome::Recorded(Recorded { stream, seq, asked, events })
     }
 
     /// Lets what was decided happen, and writes it down.
@@ -149,6 +151,7 @@ impl Core {
                 stream,
                 version: version + 1,
                 command: request.command,
+                asked: request.asked,
                 by: &request.by,
             };
             let audit = audit::audit(&self.world, event, now);

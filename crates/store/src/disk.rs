@@ -37,7 +37,7 @@ pub trait Disk: Send + Sync {
     /// Makes the names in a folder durable.
     fn sync_dir(&self, path: &str) -> io::Result<()>;
 
-    /// Locks a file against other openers, in this process and others, until the result is
+    /// Locks a folder against other openers, in this process and others, until the result is
     /// dropped. Held by another: [`io::ErrorKind::WouldBlock`].
     fn lock(&self, path: &str) -> io::Result<Box<dyn Send + Sync>>;
 
@@ -175,14 +175,9 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, path: &str) -> io::Result<Box<dyn Send + Sync>> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(self.full(path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Box::new(file)),
+        let folder = File::open(self.full(path))?;
+        match folder.try_lock() {
+            Ok(()) => Ok(Box::new(folder)),
             Err(TryLockError::WouldBlock) => Err(io::Error::from(io::ErrorKind::WouldBlock)),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -238,10 +233,10 @@ mod tests {
         assert_eq!(read_all(&*file, 5).unwrap(), b"hello");
         assert_eq!(read_all(&*file, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
 
-        let held = disk.lock("x/LOCK").unwrap();
-        assert_eq!(disk.lock("x/LOCK").err().unwrap().kind(), io::ErrorKind::WouldBlock);
+        let held = disk.lock("x").unwrap();
+        assert_eq!(disk.lock("x").err().unwrap().kind(), io::ErrorKind::WouldBlock);
         drop(held);
-        disk.lock("x/LOCK").unwrap();
+        disk.lock("x").unwrap();
         disk.remove("x/t").unwrap();
         assert!(disk.open("x/t").is_err());
     }

@@ -2,43 +2,85 @@
 //!
 //! Two threads share the work. The decider decides each command on the states in memory and turns
 //! it into lines; the syncer writes and syncs whatever lines there are, then lets the answers go.
+//!
+//! What damage can go unnoticed: opening trusts the newest snapshot and reads the log behind it. A
+//! damaged record there shows, because a later one says that it was durable, unless it belongs to
+//! the very last batch: that one looks like a batch which a crash tore before anybody was told, and
+//! is cut, with a word about it. A clean stop leaves a snapshot behind the last record, and then
+//! there is no such batch: what follows the snapshot was never there, and the record before it must
+//! be. So only damage to the last batch before a crash is taken for the crash. What lies before the
+//! snapshot is not read when opening; `check` reads all of it.
+//!
+//! A disk without room for a new segment or body is refused and tried again. A disk without room to
+//! overwrite what is pre-written (copy-on-write file systems) fails like any other: the ledger
+//! stops, and the next start finds out what was written.
 
 mod backup;
 mod check;
 mod decider;
+mod history;
 mod restore;
 mod syncer;
+#[cfg(test)]
+mod tests;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use baton_protocol::command::Target;
-use baton_protocol::event::StreamId;
-use baton_protocol::id::{CommandId, WorkflowId};
-use baton_protocol::refusal::Refusal;
+use baton_protocol::id::CommandId;
 use baton_protocol::time::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::blob::Blobs;
+use crate::blob::{BlobError, Blobs};
 use crate::core::Outcome;
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{Disk, RealDisk, is_full};
 use crate::hash::Hash;
-use crate::index::{Filter, Follower, HandoffRow, Tally, WorkflowPage, WorkflowRow};
+use crate::index::{Filter, Follower, HandoffRow, Index, Tally, WorkflowPage, WorkflowRow};
 use crate::ledger::{
     Checked, Condition, Later, Ledger, LedgerError, Loan, Look, Recorded, Request, Scope,
-    TransactError,
+    TransactError, panicked,
 };
-use crate::log::{LogError, LogReader, Options};
-use crate::record::{self, Record};
+use crate::loans::Loans;
+use crate::log::{LogError, Options};
+use crate::past::Past;
+use crate::record;
 
-use decider::{Decider, Job};
+use decider::{Decider, Job, LastBatch};
+use history::History;
+use restore::Restored;
 use syncer::{Exchange, Syncer};
 
 /// Commands that wait to be decided; more callers wait to be let in.
 const JOBS_MAX: usize = 4_096;
+/// A snapshot is taken after this many records, so that a restart replays no more than that.
+const RECORDS_BETWEEN_SNAPSHOTS: u64 = 100_000;
+/// How long a full disk is not tried again.
+const FULL_PAUSE: Duration = Duration::from_secs(1);
 const INDEX: &str = "index.sqlite";
+
+/// How the ledger uses its disk. Tests have small numbers, so that short stories meet every case.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    /// How large segments are.
+    pub log: Options,
+    /// After how many records a snapshot is taken.
+    pub records_between_snapshots: u64,
+    /// How long a full disk is not tried again.
+    pub full_pause: Duration,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            log: Options::default(),
+            records_between_snapshots: RECORDS_BETWEEN_SNAPSHOTS,
+            full_pause: FULL_PAUSE,
+        }
+    }
+}
 
 /// Hears of every sync: how many bytes it made durable.
 pub type Observer = Box<dyn FnMut(usize) + Send>;
@@ -47,8 +89,7 @@ pub type Observer = Box<dyn FnMut(usize) + Send>;
 pub struct Embedded {
     jobs: Option<mpsc::Sender<Job>>,
     exchange: Arc<Exchange>,
-    follower: Arc<Follower>,
-    reader: LogReader,
+    history: History,
     blobs: Arc<Blobs>,
     committed: watch::Receiver<u64>,
     root: PathBuf,
@@ -65,79 +106,77 @@ impl Embedded {
     /// Opens it likewise, and tells `observer` of every sync.
     pub fn open_observed(root: &Path, observer: Option<Observer>) -> Result<Self, LedgerError> {
         let disk = RealDisk::new(root).map_err(failed("cannot use the folder of the ledger"))?;
-        Self::open_with(Arc::new(disk), root, Options::default(), observer)
+        Self::open_with(Arc::new(disk), root, Tuning::default(), observer)
     }
 
     /// Opens a ledger whose files lie on `disk`; the index, which is no part of the truth, lies in
     /// the real folder `root`.
-    pub fn open_on(
-        disk: Arc<dyn Disk>,
-        root: &Path,
-        options: Options,
-    ) -> Result<Self, LedgerError> {
-        Self::open_with(disk, root, options, None)
+    pub fn open_on(disk: Arc<dyn Disk>, root: &Path, tuning: Tuning) -> Result<Self, LedgerError> {
+        Self::open_with(disk, root, tuning, None)
     }
 
     fn open_with(
         disk: Arc<dyn Disk>,
         root: &Path,
-        options: Options,
+        tuning: Tuning,
         observer: Option<Observer>,
     ) -> Result<Self, LedgerError> {
-        let (log, opened, core) = restore::open(&disk, options).map_err(|error| match error {
+        let restored = restore::open(&disk, tuning.log).map_err(|error| match error {
             LogError::Locked { folder } => LedgerError::InUse { folder },
+            LogError::DiskFull { .. } => LedgerError::DiskFull,
             other => failed("cannot open the ledger")(other),
         })?;
-        let last = opened.next.seq - 1;
-        let reader = log.reader();
-        let blobs = Blobs::open(disk.clone()).map_err(failed("cannot open the bodies"))?;
+        let blobs = Blobs::open(disk.clone()).map_err(|error| match is_full(&error) {
+            true => LedgerError::DiskFull,
+            false => failed("cannot open the bodies")(error),
+        })?;
+        let last = restored.opened.next.seq - 1;
+        let cut = restored.opened.cut.as_ref().map(|cut| {
+            format!("cut {} bytes from record {} on: {}", cut.bytes, cut.first_seq, cut.reason)
+        });
+        let reader = restored.log.reader();
         let index = root.join(INDEX);
         let follower = Follower::spawn(&index, reader.clone(), last + 1, record::extract)
             .map_err(failed("cannot open the index"))?;
-        let follower = Arc::new(follower);
+        let history = History { follower: Arc::new(follower), reader };
         let exchange = Arc::new(Exchange::default());
         exchange.durable.store(last, Ordering::Release);
         let (committed_tx, committed) = watch::channel(last);
         let (jobs, queue) = mpsc::channel(JOBS_MAX);
-        let cut = opened.cut.map(|cut| {
-            format!("cut {} bytes from record {} on: {}", cut.bytes, cut.first_seq, cut.reason)
-        });
+        let Restored { log, core, snapshot_seq, .. } = restored;
+        let decider = Decider {
+            core,
+            disk: disk.clone(),
+            reader: history.reader.clone(),
+            exchange: LastBatch(exchange.clone()),
+            loans: Loans::default(),
+            snapshot_seq,
+            records_between_snapshots: tuning.records_between_snapshots,
+            full_pause: tuning.full_pause,
+            full_until: None,
+        };
         let syncer = Syncer {
             log,
-            disk: disk.clone(),
+            disk,
             exchange: exchange.clone(),
-            follower: follower.clone(),
+            follower: history.follower.clone(),
             committed: committed_tx,
             observer,
-        };
-        let decider = Decider {
-            snapshot_seq: core.next_seq(),
-            core,
-            disk,
-            reader: reader.clone(),
-            exchange: exchange.clone(),
-            leases: HashMap::new(),
-            full_until: None,
+            preparing: Vec::new(),
         };
         let threads = vec![
             spawn("syncer", move || syncer.run())?,
             spawn("decider", move || decider.run(queue))?,
         ];
-        Ok(Self {
-            jobs: Some(jobs),
-            exchange,
-            follower,
-            reader,
-            blobs: Arc::new(blobs),
-            committed,
-            root: root.to_owned(),
-            cut,
-            threads,
-        })
+        let (jobs, blobs, root) = (Some(jobs), Arc::new(blobs), root.to_owned());
+        Ok(Self { jobs, exchange, history, blobs, committed, root, cut, threads })
     }
 
     async fn ask<T>(&self, job: impl FnOnce(decider::Reply<T>) -> Job) -> Result<T, LedgerError> {
-        let stopped = || LedgerError::Stopped { why: "its threads have ended".to_owned() };
+        let stopped = || {
+            let why = self.exchange.dead().unwrap_or_else(|| "its threads have ended".to_owned());
+            LedgerError::Stopped { why }
+        };
         let (reply, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(stopped)?;
         jobs.send(job(reply)).await.map_err(|_| stopped())?;
@@ -147,96 +186,77 @@ impl Embedded {
     /// Waits until questions to the index see everything that is durable now.
     async fn caught_up(&self) -> Result<(), LedgerError> {
         let durable = self.exchange.durable.load(Ordering::Acquire);
-        self.follower.until(durable).await.map_err(failed("cannot read the index"))
+        self.history.follower.until(durable).await.map_err(failed("cannot read the index"))
+    }
+
+    /// Asks the past, on a thread that may wait for a disk.
+    async fn past<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&History) -> T + Send + 'static,
+    ) -> Result<T, LedgerError> {
+        self.caught_up().await?;
+        let history = self.history.clone();
+        blocking(move || Ok(question(&history))).await
+    }
+
+    async fn ask_index<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Index) -> Result<T, crate::index::IndexError> + Send + 'static,
+    ) -> Result<T, LedgerError> {
+        self.past(move |history| history.ask(question)).await?
     }
 
     async fn decide(&self, request: Request) -> Result<Recorded, TransactError> {
+        let (target, command) = (request.target.clone(), request.command);
         let request = Arc::new(request);
-        loop {
-            let looked = self.follower.indexed();
-            if let Target::NewWorkflow(id) = &request.target
-                && self.ask_index(|index| index.workflow_closed(id.as_bytes()))?.is_some()
-            {
-                return self.past(*id, request.command).await;
+        let mut looked = 0;
+        // The decider remembers what was recorded of late and asks to look for the rest. Whoever
+        // begins something nearly always has to, so it is done at once: the question is short.
+        if let Target::NewWorkflow(id) = &target {
+            // An index that cannot be asked rules nothing out, which may be enough.
+            let (known, begun) = self.history.begun(*id).unwrap_or_default();
+            looked = known;
+            if begun {
+                match self.look_back(&target, command).await? {
+                    Looked::Found(recorded) => return Ok(recorded),
+                    Looked::Nothing(up_to) => looked = up_to,
+                }
             }
+        }
+        loop {
             let asked = request.clone();
             match self.ask(|reply| Job::Transact(asked, looked, reply)).await? {
                 Outcome::Recorded(recorded) => return Ok(recorded),
                 Outcome::Refused(refusal) => return Err(refusal.into()),
-                Outcome::Repeated(stream) => {
-                    return Ok(self.repeat(stream, request.command).await?);
+                Outcome::Repeated(stream, last) => {
+                    return Ok(self.past(move |past| past.repeat(stream, last)).await??);
                 }
-                Outcome::NotLive => return self.not_live(&request).await,
-                Outcome::LookAgain => self.caught_up().await?,
-            }
-        }
-    }
-
-    /// Answers a command about something that is over or never was.
-    async fn not_live(&self, request: &Request) -> Result<Recorded, TransactError> {
-        self.caught_up().await?;
-        match &request.target {
-            Target::NewWorkflow(id) | Target::Workflow(id) => self.past(*id, request.command).await,
-            Target::Handoff(id) => {
-                let rows = self.ask_index(|index| index.find_handoffs(&id.to_string()))?;
-                match rows.first().and_then(|row| row.workflow) {
-                    Some(home) => self.past(WorkflowId::from_bytes(home), request.command).await,
-                    None => Err(Refusal::UnknownHandoff { handoff: *id }.into()),
+                Outcome::NotLive => {
+                    return self.past(move |past| past.answer(&target, command)).await?;
                 }
-            }
-            // These are always live, so the decider never says otherwise.
-            Target::Agent(agent) => Err(Refusal::UnknownAgent { agent: agent.clone() }.into()),
-            Target::Workspace => Err(Refusal::CoordinatorOnly.into()),
-        }
-    }
-
-    /// Answers a command about a workflow that left memory: as before, if it was recorded there.
-    async fn past(&self, id: WorkflowId, command: CommandId) -> Result<Recorded, TransactError> {
-        self.caught_up().await?;
-        let before = self.repeat(StreamId::Workflow(id), command).await?;
-        if before.seq.is_some() {
-            return Ok(before);
-        }
-        let ending = self.ask_index(|index| index.workflow_closed(id.as_bytes()))?;
-        Err(match ending {
-            Some(ending) => Refusal::WorkflowClosed { workflow: id, ending }.into(),
-            None => Refusal::UnknownWorkflow { workflow: id }.into(),
-        })
-    }
-
-    /// What a command led to when it was first asked, from the records themselves.
-    async fn repeat(&self, stream: StreamId, command: CommandId) -> Result<Recorded, LedgerError> {
-        self.caught_up().await?;
-        let workflow = match &stream {
-            StreamId::Workflow(id) => Some(*id.as_bytes()),
-            StreamId::Agent(_) | StreamId::Workspace => None,
-        };
-        let command_bytes = Some(*command.as_bytes());
-        let filter = Filter { workflow, command: command_bytes, ..Filter::default() };
-        let mut recorded = Recorded { stream, seq: None, events: Vec::new() };
-        for line in self.lines(&filter)? {
-            let record = Record::read(&line).map_err(failed("cannot read a record"))?;
-            if record.command == command {
-                recorded.seq = Some(record.seq);
-                recorded.events.push(record.event);
+                Outcome::LookAgain => match self.look_back(&target, command).await? {
+                    Looked::Found(recorded) => return Ok(recorded),
+                    Looked::Nothing(up_to) => looked = up_to,
+                },
+                Outcome::Panicked => return Err(panicked("a decision").into()),
             }
         }
-        Ok(recorded)
     }
 
-    fn ask_index<T>(
-        &self,
-        question: impl FnOnce(&crate::index::Index) -> Result<T, crate::index::IndexError>,
-    ) -> Result<T, LedgerError> {
-        question(self.follower.index()).map_err(failed("cannot read the index"))
+    /// Looks in the records for what a command led to when it was first asked.
+    async fn look_back(&self, target: &Target, command: CommandId) -> Result<Looked, LedgerError> {
+        let target = target.clone();
+        let (up_to, found) = self.past(move |past| past.seen(&target, command)).await??;
+        Ok(found.map_or(Looked::Nothing(up_to), Looked::Found))
     }
+}
 
-    fn lines(&self, filter: &Filter) -> Result<Vec<Vec<u8>>, LedgerError> {
-        let places = self.ask_index(|index| index.records(filter))?;
-        let read = |(_, position)| self.reader.read_line(position);
-        let lines: Result<_, _> = places.into_iter().map(read).collect();
-        lines.map_err(failed("cannot read the ledger"))
-    }
+/// What a look at the past found of a command.
+enum Looked {
+    /// What it led to.
+    Found(Recorded),
+    /// Nothing, up to this record.
+    Nothing(u64),
 }
 
 impl Ledger for Embedded {
@@ -258,59 +278,55 @@ impl Ledger for Embedded {
     }
 
     fn history(&self, filter: Filter) -> Later<'_, Result<Vec<Vec<u8>>, LedgerError>> {
-        Box::pin(async move {
-            self.caught_up().await?;
-            self.lines(&filter)
-        })
+        Box::pin(async move { self.past(move |past| past.lines(&filter)).await? })
     }
 
     fn find_workflows(&self, prefix: String) -> Later<'_, Result<Vec<WorkflowRow>, LedgerError>> {
-        Box::pin(async move {
-            self.caught_up().await?;
-            self.ask_index(|index| index.find_workflows(&prefix))
-        })
+        Box::pin(self.ask_index(move |index| index.find_workflows(&prefix)))
     }
 
     fn find_handoffs(&self, prefix: String) -> Later<'_, Result<Vec<HandoffRow>, LedgerError>> {
-        Box::pin(async move {
-            self.caught_up().await?;
-            self.ask_index(|index| index.find_handoffs(&prefix))
-        })
+        Box::pin(self.ask_index(move |index| index.find_handoffs(&prefix)))
     }
 
     fn workflows(&self, page: WorkflowPage) -> Later<'_, Result<Vec<WorkflowRow>, LedgerError>> {
-        Box::pin(async move {
-            self.caught_up().await?;
-            self.ask_index(|index| index.workflows(page))
-        })
+        Box::pin(self.ask_index(move |index| index.workflows(page)))
     }
 
     fn counts(&self) -> Later<'_, Result<Vec<Tally>, LedgerError>> {
-        Box::pin(async move {
-            self.caught_up().await?;
-            self.ask_index(crate::index::Index::counts)
-        })
+        Box::pin(self.ask_index(Index::counts))
     }
 
     fn put_blob(&self, bytes: Vec<u8>) -> Later<'_, Result<Hash, LedgerError>> {
         let blobs = self.blobs.clone();
-        blocking(move || blobs.put(&bytes).map_err(failed("cannot keep a body")))
+        blocking(move || {
+            blobs.put(&bytes).map_err(|error| match error {
+                BlobError::DiskFull { .. } => LedgerError::DiskFull,
+                other => failed("cannot keep a body")(other),
+            })
+        })
     }
 
     fn blob(&self, hash: Hash) -> Later<'_, Result<Vec<u8>, LedgerError>> {
         let blobs = self.blobs.clone();
-        blocking(move || blobs.read(&hash).map_err(failed("cannot read a body")))
+        blocking(move || {
+            blobs.read(&hash).map_err(|error| match error {
+                BlobError::Missing { hash } => LedgerError::NoBlob { hash },
+                other => failed("cannot read a body")(other),
+            })
+        })
     }
 
     fn check(&self) -> Later<'_, Result<Checked, LedgerError>> {
         let last = self.exchange.durable.load(Ordering::Acquire);
-        let reader = self.reader.clone();
-        blocking(move || Ok(check::check(&reader, last)))
+        let reader = self.history.reader.clone();
+        let blobs = self.blobs.clone();
+        blocking(move || Ok(check::check(&reader, &blobs, last)))
     }
 
     fn backup(&self, to: PathBuf) -> Later<'_, Result<(u64, u64), LedgerError>> {
         let last = self.exchange.durable.load(Ordering::Acquire);
-        let (reader, root) = (self.reader.clone(), self.root.clone());
+        let (reader, root) = (self.history.reader.clone(), self.root.clone());
         blocking(move || {
             backup::backup(&reader, last, &root, &to).map_err(failed("cannot back up the ledger"))
         })
@@ -322,7 +338,7 @@ impl Ledger for Embedded {
 
     fn condition(&self) -> Condition {
         let records = self.exchange.durable.load(Ordering::Acquire);
-        Condition { records, indexed: self.follower.indexed(), cut: self.cut.clone() }
+        Condition { records, indexed: self.history.follower.indexed(), cut: self.cut.clone() }
     }
 }
 

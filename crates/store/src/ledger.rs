@@ -32,6 +32,8 @@ pub struct Request {
     pub target: Target,
     /// The same id is decided once.
     pub command: CommandId,
+    /// A digest of what is asked, recorded so that the same id for something else can be told.
+    pub asked: u64,
     /// Who asks, for the record.
     pub by: String,
     /// What the asker's clock says. Records never go back in time, whatever clocks say.
@@ -47,6 +49,8 @@ pub struct Recorded {
     pub stream: StreamId,
     /// The number of the last record; absent when nothing had to be recorded.
     pub seq: Option<u64>,
+    /// The digest of what was asked when it was recorded.
+    pub asked: u64,
     /// What was recorded.
     pub events: Vec<Event>,
 }
@@ -107,6 +111,12 @@ pub enum LedgerError {
         /// Why it failed.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+/// What an asker hears whose own code panicked inside the ledger.
+pub(crate) fn panicked(what: &str) -> LedgerError {
+    let source = "it panicked, and nothing was recorded".into();
+    LedgerError::Failed { what: format!("{what} did not come to an end"), source }
 }
 
 /// Why a command was not recorded.

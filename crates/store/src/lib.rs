@@ -6,6 +6,9 @@
 
 mod blob;
 mod causes;
+mod chain;
+#[cfg(any(test, feature = "sim"))]
+pub mod conformance;
 mod core;
 mod disk;
 mod embedded;
@@ -13,8 +16,12 @@ mod hash;
 mod index;
 mod ledger;
 mod line;
+mod loans;
 mod log;
 mod memory;
+mod pace;
+mod past;
+mod recent;
 mod record;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
@@ -23,7 +30,7 @@ pub mod snapshot;
 pub use blob::{BLOB_BYTES_MAX, BlobError, Blobs};
 pub use causes::causes;
 pub use disk::{Disk, DiskFile, RealDisk};
-pub use embedded::{Embedded, Observer};
+pub use embedded::{Embedded, Observer, Tuning};
 pub use hash::{Hash, HashError};
 pub use index::{
     Extract, Filter, Follower, HandoffRow, Index, IndexError, MATCHES_MAX, RECORDS_MAX, Row, Tally,

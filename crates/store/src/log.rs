@@ -27,7 +27,6 @@ pub use segment::{Preparation, SEGMENT_BYTES_FIRST, SEGMENT_BYTES_MAX};
 
 /// The folder of the log, its snapshots and its lock.
 pub(crate) const FOLDER: &str = "ledger";
-const LOCK: &str = "ledger/LOCK";
 
 /// The number of the first record of all. Zero means "none", as in `"safe":0`.
 pub const SEQ_FIRST: u64 = 1;
@@ -258,9 +257,10 @@ fn lock(disk: &dyn Disk) -> Result<Box<dyn Send + Sync>, LogError> {
     disk.create_dir(FOLDER)
         .and_then(|()| disk.sync_dir(""))
         .map_err(|error| LogError::io_or_full("make", disk, FOLDER, error))?;
-    disk.lock(LOCK).map_err(|error| match error.kind() {
+    // The folder itself: a file in it could be deleted, and then two would hold "the" lock.
+    disk.lock(FOLDER).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => LogError::Locked { folder: disk.place(FOLDER) },
-        _ => LogError::io_or_full("lock", disk, LOCK, error),
+        _ => LogError::io_or_full("lock", disk, FOLDER, error),
     })
 }
 

@@ -1,24 +1,30 @@
 //! A ledger in memory, for tests and simulation: the same promises, but for a power cut.
 
 use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use baton_protocol::command::Target;
-use baton_protocol::effect::EffectId;
 use baton_protocol::event::StreamId;
-use baton_protocol::id::{CommandId, WorkflowId};
-use baton_protocol::refusal::Refusal;
+use baton_protocol::id::{CommandId, HandoffId, WorkflowId};
 use baton_protocol::time::Timestamp;
 use tokio::sync::watch;
 
+use crate::chain::Chains;
 use crate::core::{Core, Outcome};
 use crate::hash::Hash;
-use crate::index::{Filter, HandoffRow, Row, Tally, WorkflowPage, WorkflowRow};
+use crate::index::{
+    Filter, HandoffRow, MATCHES_MAX, Prefix, Row, Tally, WorkflowPage, WorkflowRow, capped,
+};
 use crate::ledger::{
     Checked, Condition, Later, Ledger, LedgerError, Loan, Look, Recorded, Request, Scope,
-    TransactError,
+    TransactError, panicked,
 };
+use crate::line;
+use crate::loans::Loans;
+use crate::log::SEQ_FIRST;
+use crate::past::Past;
 use crate::record::{self, Record};
 
 /// The ledger in memory.
@@ -32,7 +38,7 @@ struct Inner {
     core: Core,
     lines: Vec<Vec<u8>>,
     blobs: HashMap<Hash, Vec<u8>>,
-    leases: HashMap<EffectId, Timestamp>,
+    loans: Loans,
 }
 
 impl Default for Memory {
@@ -51,77 +57,50 @@ impl Memory {
         let mut inner = self.inner();
         let mut core = Core::default();
         for line in &inner.lines {
-            let hash = crate::line::check(line).map_err(|error| error.to_string())?;
+            let hash = line::check(line).map_err(|error| error.to_string())?;
             let record = Record::read(line).map_err(|error| error.to_string())?;
             core.replay(&record, hash)?;
         }
         inner.core = core;
-        inner.leases.clear();
+        inner.loans = Loans::default();
         Ok(())
+    }
+
+    /// Changes the stored bytes of a record, as a meddler would.
+    #[cfg(test)]
+    pub(crate) fn spoil(&self, seq: u64, change: impl FnOnce(&mut Vec<u8>)) {
+        let at = usize::try_from(seq - SEQ_FIRST).expect("a record that fits in memory");
+        change(&mut self.inner().lines[at]);
     }
 }
 
 impl Inner {
     fn transact(&mut self, request: &Request) -> Result<Recorded, TransactError> {
-        if let Target::NewWorkflow(id) = &request.target
-            && self.ending(id).is_some()
+        let (target, command) = (&request.target, request.command);
+        if let Target::NewWorkflow(id) = target
+            && self.ending(*id)?.is_some()
         {
-            return self.past(*id, request.command);
+            return self.answer(target, command);
         }
         let safe = self.core.next_seq() - 1;
+        let mut looked = 0;
         let mut lines = Vec::new();
-        match self.core.transact(request, safe, u64::MAX, &mut lines) {
-            Outcome::Recorded(recorded) => {
-                let whole = lines.split_inclusive(|byte| *byte == b'\n');
-                self.lines.extend(whole.map(|line| line[..line.len() - 1].to_vec()));
-                Ok(recorded)
-            }
-            Outcome::Refused(refusal) => Err(refusal.into()),
-            Outcome::Repeated(stream) => Ok(self.repeat(stream, request.command)),
-            Outcome::NotLive | Outcome::LookAgain => self.not_live(request),
-        }
-    }
-
-    fn not_live(&self, request: &Request) -> Result<Recorded, TransactError> {
-        match &request.target {
-            Target::NewWorkflow(id) | Target::Workflow(id) => self.past(*id, request.command),
-            Target::Handoff(id) => {
-                let of_it = |row: &Row<'_>| row.handoff == Some(*id.as_bytes());
-                match self.rows().find(|(row, _)| of_it(row)).and_then(|(row, _)| row.workflow) {
-                    Some(home) => self.past(WorkflowId::from_bytes(home), request.command),
-                    None => Err(Refusal::UnknownHandoff { handoff: *id }.into()),
+        loop {
+            match self.core.transact(request, safe, looked, &mut lines) {
+                Outcome::Recorded(recorded) => {
+                    let whole = lines.split_inclusive(|byte| *byte == b'\n');
+                    self.lines.extend(whole.map(|line| line[..line.len() - 1].to_vec()));
+                    return Ok(recorded);
                 }
+                Outcome::Refused(refusal) => return Err(refusal.into()),
+                Outcome::Repeated(..) | Outcome::NotLive => return self.answer(target, command),
+                Outcome::LookAgain => match self.recall(target, command)? {
+                    Some(recorded) => return Ok(recorded),
+                    None => looked = safe,
+                },
+                Outcome::Panicked => return Err(panicked("a decision").into()),
             }
-            Target::Agent(agent) => Err(Refusal::UnknownAgent { agent: agent.clone() }.into()),
-            Target::Workspace => Err(Refusal::CoordinatorOnly.into()),
         }
-    }
-
-    fn past(&self, id: WorkflowId, command: CommandId) -> Result<Recorded, TransactError> {
-        let before = self.repeat(StreamId::Workflow(id), command);
-        if before.seq.is_some() {
-            return Ok(before);
-        }
-        Err(match self.ending(&id) {
-            Some(ending) => Refusal::WorkflowClosed { workflow: id, ending }.into(),
-            None => Refusal::UnknownWorkflow { workflow: id }.into(),
-        })
-    }
-
-    fn ending(&self, id: &WorkflowId) -> Option<String> {
-        let of_it = |row: &Row<'_>| row.workflow == Some(*id.as_bytes());
-        let mut rows = self.rows().filter(|(row, _)| of_it(row));
-        rows.find_map(|(row, _)| row.closes.map(str::to_owned))
-    }
-
-    fn repeat(&self, stream: StreamId, command: CommandId) -> Recorded {
-        let mut recorded = Recorded { stream, seq: None, events: Vec::new() };
-        let records = self.lines.iter().filter_map(|line| Record::read(line).ok());
-        for record in records.filter(|record| record.command == command) {
-            recorded.seq = Some(record.seq);
-            recorded.events.push(record.event);
-        }
-        recorded
     }
 
     fn rows(&self) -> impl Iterator<Item = (Row<'_>, &Vec<u8>)> {
@@ -129,15 +108,12 @@ impl Inner {
     }
 
     fn history(&self, filter: &Filter) -> Vec<Vec<u8>> {
-        let passes = |row: &Row<'_>| passes(filter, row);
-        let rows = self.rows().filter(|(row, _)| passes(row));
+        let rows = self.rows().filter(|(row, _)| passes(filter, row));
         let mut lines: Vec<_> = rows.map(|(_, line)| line.clone()).collect();
         if filter.newest_first {
             lines.reverse();
         }
-        if filter.limit > 0 {
-            lines.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
-        }
+        lines.truncate(capped(filter.limit) as usize);
         lines
     }
 
@@ -191,15 +167,23 @@ impl Inner {
         let tally = |((kind, from, to), count)| Tally { kind, from, to, count };
         counts.into_iter().map(tally).collect()
     }
+}
 
-    fn lend(&mut self, now: Timestamp, until: Timestamp, limit: usize) -> Vec<Loan> {
-        let outbox = &self.core.world.outbox;
-        self.leases.retain(|id, until| *until > now && outbox.contains_key(id));
-        let free = outbox.iter().filter(|(id, _)| !self.leases.contains_key(id));
-        let loans: Vec<Loan> =
-            free.take(limit).map(|(id, effect)| Loan { id: *id, effect: effect.clone() }).collect();
-        self.leases.extend(loans.iter().map(|loan| (loan.id, until)));
-        loans
+impl Past for Inner {
+    fn ending(&self, id: WorkflowId) -> Result<Option<String>, LedgerError> {
+        let of_it = |row: &Row<'_>| row.workflow == Some(*id.as_bytes());
+        let mut rows = self.rows().filter(|(row, _)| of_it(row));
+        Ok(rows.find_map(|(row, _)| row.closes.map(str::to_owned)))
+    }
+
+    fn home(&self, id: HandoffId) -> Result<Option<WorkflowId>, LedgerError> {
+        let mut rows = self.rows().filter(|(row, _)| row.handoff == Some(*id.as_bytes()));
+        Ok(rows.find_map(|(row, _)| row.workflow).map(WorkflowId::from_bytes))
+    }
+
+    fn records(&self, stream: &StreamId, command: CommandId) -> Result<Vec<Record>, LedgerError> {
+        let records = self.lines.iter().filter_map(|line| Record::read(line).ok());
+        Ok(records.filter(|r| r.command == command && r.stream == *stream).collect())
     }
 }
 
@@ -222,10 +206,20 @@ fn passes(filter: &Filter, row: &Row<'_>) -> bool {
         && filter.before_seq.is_none_or(|seq| row.seq < seq)
 }
 
-fn begins(uuid: &[u8; 16], prefix: &str) -> bool {
-    let digits: String = prefix.chars().filter(|c| *c != '-').collect();
-    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-    hex.starts_with(&digits.to_lowercase())
+/// Keeps the rows whose id begins with `prefix`, in the order of their ids.
+fn beginning<T>(
+    mut rows: Vec<T>,
+    prefix: &str,
+    id: impl Fn(&T) -> [u8; 16],
+) -> Result<Vec<T>, LedgerError> {
+    let range = Prefix::parse(prefix).map_err(|source| {
+        let what = "cannot look for an id".to_owned();
+        LedgerError::Failed { what, source: Box::new(source) }
+    })?;
+    rows.retain(|row| range.covers(&id(row)));
+    rows.sort_by_key(&id);
+    rows.truncate(MATCHES_MAX as usize);
+    Ok(rows)
 }
 
 fn now<'a, T: Send + 'a>(value: T) -> Later<'a, T> {
@@ -234,15 +228,18 @@ fn now<'a, T: Send + 'a>(value: T) -> Later<'a, T> {
 
 impl Ledger for Memory {
     fn transact(&self, request: Request) -> Later<'_, Result<Recorded, TransactError>> {
-        let answer = self.inner().transact(&request);
-        let last = self.inner().lines.len() as u64;
+        let mut inner = self.inner();
+        let answer = inner.transact(&request);
+        let last = inner.lines.len() as u64;
+        // Told before another may record, so that the number never goes back.
         self.committed.send_if_modified(|seq| std::mem::replace(seq, last) != last);
         now(answer)
     }
 
     fn look(&self, _: Scope, look: Look) -> Later<'_, Result<(), LedgerError>> {
-        look(&self.inner().core.world);
-        now(Ok(()))
+        let inner = self.inner();
+        let looked = catch_unwind(AssertUnwindSafe(|| look(&inner.core.world)));
+        now(looked.map_err(|_| panicked("a look")))
     }
 
     fn lend(
@@ -251,7 +248,8 @@ impl Ledger for Memory {
         until: Timestamp,
         limit: usize,
     ) -> Later<'_, Result<Vec<Loan>, LedgerError>> {
-        now(Ok(self.inner().lend(at, until, limit)))
+        let inner = &mut *self.inner();
+        now(Ok(inner.loans.lend(&inner.core.world.outbox, at, until, limit)))
     }
 
     fn history(&self, filter: Filter) -> Later<'_, Result<Vec<Vec<u8>>, LedgerError>> {
@@ -259,24 +257,18 @@ impl Ledger for Memory {
     }
 
     fn find_workflows(&self, prefix: String) -> Later<'_, Result<Vec<WorkflowRow>, LedgerError>> {
-        let mut rows = self.inner().workflows();
-        rows.retain(|row| begins(&row.uuid, &prefix));
-        now(Ok(rows))
+        now(beginning(self.inner().workflows(), &prefix, |row| row.uuid))
     }
 
     fn find_handoffs(&self, prefix: String) -> Later<'_, Result<Vec<HandoffRow>, LedgerError>> {
-        let mut rows = self.inner().handoffs();
-        rows.retain(|row| begins(&row.uuid, &prefix));
-        now(Ok(rows))
+        now(beginning(self.inner().handoffs(), &prefix, |row| row.uuid))
     }
 
     fn workflows(&self, page: WorkflowPage) -> Later<'_, Result<Vec<WorkflowRow>, LedgerError>> {
         let mut rows = self.inner().workflows();
         rows.retain(|row| page.open.is_none_or(|open| row.outcome.is_none() == open));
         rows.retain(|row| page.before.is_none_or(|before| row.first_seq < before));
-        if page.limit > 0 {
-            rows.truncate(usize::try_from(page.limit).unwrap_or(usize::MAX));
-        }
+        rows.truncate(capped(page.limit) as usize);
         now(Ok(rows))
     }
 
@@ -297,25 +289,14 @@ impl Ledger for Memory {
 
     fn check(&self) -> Later<'_, Result<Checked, LedgerError>> {
         let inner = self.inner();
-        let mut core = Core::default();
-        let mut checked = Checked::default();
-        let mut streams = std::collections::HashSet::new();
-        for line in &inner.lines {
-            let hash = crate::line::check(line).map_err(|error| error.to_string());
-            let record = Record::read(line).map_err(|error| error.to_string());
-            let followed = hash.and_then(|hash| {
-                let record = record?;
-                streams.insert(record.stream.clone());
-                core.replay(&record, hash)
-            });
-            if let Err(problem) = followed {
-                checked.problem = Some(problem);
-                break;
-            }
-            checked.records += 1;
-        }
-        checked.streams = streams.len() as u64;
-        now(Ok(checked))
+        let mut chains = Chains::default();
+        let mut lines = (SEQ_FIRST..).zip(&inner.lines);
+        let problem = lines.find_map(|(seq, line)| {
+            let damaged = |error| format!("record {seq} is damaged: {error}");
+            let hash = line::check(line).map_err(damaged);
+            hash.and_then(|hash| chains.follow(line, hash)).err()
+        });
+        now(Ok(chains.checked(problem)))
     }
 
     fn backup(&self, _: PathBuf) -> Later<'_, Result<(u64, u64), LedgerError>> {

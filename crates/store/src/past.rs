@@ -21,11 +21,7 @@ pub(crate) trait Past {
     fn records(&self, stream: &StreamId, command: CommandId) -> Result<Vec<Record>, LedgerError>;
 
     /// What a command led to when it was first asked, if it was.
-    fn recall(
-        &self,
-        target: &Target,
-        command: CommandId,
-    ) -> Result<Option<Recorded>, LedgerError> {
+    fn recall(&self, target: &Target, command: CommandId) -> Result<Option<Recorded>, LedgerError> {
         let stream = match target {
             Target::NewWorkflow(id) | Target::Workflow(id) => StreamId::Workflow(*id),
             Target::Handoff(id) => match self.home(*id)? {
@@ -69,5 +65,7 @@ pub(crate) trait Past {
 /// The answer that these records of one command gave.
 pub(crate) fn recorded(stream: StreamId, records: Vec<Record>) -> Recorded {
     let seq = records.last().map(|record| record.seq);
-    Recorded { stream, seq, events: records.into_iter().map(|record| record.event).collect() }
+    let asked = records.last().map_or(0, |record| record.asked);
+    let events = records.into_iter().map(|record| record.event).collect();
+    Recorded { stream, seq, asked, events }
 }

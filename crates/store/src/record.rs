@@ -36,7 +36,19 @@ pub(crate) struct Head<'a> {
     pub(crate) stream: &'a StreamId,
     pub(crate) version: u64,
     pub(crate) command: CommandId,
+    #[serde(serialize_with = "hex")]
+    pub(crate) asked: u64,
     pub(crate) by: &'a str,
+}
+
+/// JSON numbers above 2^53 are not safe with every reader, so digests are texts.
+fn hex<S: serde::Serializer>(digest: &u64, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&format_args!("{digest:016x}"))
+}
+
+fn from_hex<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let text = Cow::<str>::deserialize(from)?;
+    u64::from_str_radix(&text, 16).map_err(serde::de::Error::custom)
 }
 
 /// What stands behind the event.
@@ -121,6 +133,9 @@ pub struct Record {
     pub version: u64,
     /// The command that led to it.
     pub command: CommandId,
+    /// A digest of what was asked.
+    #[serde(deserialize_with = "from_hex")]
+    pub asked: u64,
     /// Who asked.
     pub by: String,
     /// What happened.

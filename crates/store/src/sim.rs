@@ -24,7 +24,8 @@ pub struct SimDisk {
 pub enum Fault {
     /// The medium failed (EIO).
     Broken,
-    /// No room is left (ENOSPC). Reading and removing need none and are spared.
+    /// No room is left (ENOSPC). Reading and removing need none and are spared; on a disk that
+    /// stays full, so are overwriting and syncing.
     Full,
 }
 
@@ -56,6 +57,18 @@ impl SimDisk {
         let mut world = self.world();
         let at = world.calls + nth;
         world.trouble = Some(Trouble { at, fault: Fault::Broken, lasting: true });
+    }
+
+    /// Lets the disk be full from call number `nth` (0: the next one) on.
+    pub fn fill_at(&self, nth: u64) {
+        let mut world = self.world();
+        let at = world.calls + nth;
+        world.trouble = Some(Trouble { at, fault: Fault::Full, lasting: true });
+    }
+
+    /// Returns how many bytes were read from files.
+    pub fn bytes_read(&self) -> u64 {
+        self.world().bytes_read
     }
 
     /// Lets all calls succeed again.
@@ -107,6 +120,7 @@ struct World {
     renaming: Vec<NameChange>,
     locks: BTreeMap<String, Arc<()>>,
     calls: u64,
+    bytes_read: u64,
     trouble: Option<Trouble>,
     random: XorShift,
 }
@@ -148,7 +162,10 @@ struct Write {
 /// What a call does, as far as failing is concerned.
 #[derive(PartialEq, Eq)]
 enum Need {
+    /// More room than before.
     Room,
+    /// Only room that was there before, on a disk that writes in place.
+    SameRoom,
     NoRoom,
 }
 
@@ -162,6 +179,7 @@ impl World {
             renaming: Vec::new(),
             locks: BTreeMap::new(),
             calls: 0,
+            bytes_read: 0,
             trouble: None,
             random: XorShift::new(seed),
         }
@@ -182,13 +200,16 @@ impl World {
         match fault {
             Fault::Broken => Err(io::Error::other("simulated I/O error")),
             Fault::Full if need == Need::NoRoom => Ok(()),
+            Fault::Full if lasting && need == Need::SameRoom => Ok(()),
             Fault::Full => Err(io::Error::from(io::ErrorKind::StorageFull)),
         }
     }
 
     /// Says whether the power went with an earlier call, so that this one does nothing at all.
     fn is_dark(&self) -> bool {
-        self.trouble.is_some_and(|trouble| trouble.lasting && self.calls > trouble.at + 1)
+        self.trouble.is_some_and(|trouble| {
+            trouble.lasting && trouble.fault == Fault::Broken && self.calls > trouble.at + 1
+        })
     }
 
     fn file(&self, path: &str) -> io::Result<usize> {
@@ -304,7 +325,7 @@ impl Disk for SimDisk {
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
         let mut world = self.world();
-        world.call(Need::Room)?;
+        world.call(Need::SameRoom)?;
         let (synced, rest) =
             std::mem::take(&mut world.renaming).into_iter().partition(|c| c.folder == path);
         world.renaming = rest;
@@ -343,13 +364,15 @@ impl DiskFile for SimFile {
         let start = live.len().min(usize::try_from(offset).unwrap_or(usize::MAX));
         let length = buffer.len().min(live.len() - start);
         buffer[..length].copy_from_slice(&live[start..start + length]);
+        world.bytes_read += length as u64;
         Ok(length)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut world = self.disk.world();
-        let outcome = world.call(Need::Room);
         let offset = usize::try_from(offset).map_err(io::Error::other)?;
+        let grows = offset + bytes.len() > world.inodes[self.inode].live.len();
+        let outcome = world.call(if grows { Need::Room } else { Need::SameRoom });
         let length = match outcome {
             Ok(()) => bytes.len(),
             Err(_) if world.is_dark() => 0,
@@ -367,7 +390,7 @@ impl DiskFile for SimFile {
 
     fn sync_data(&self) -> io::Result<()> {
         let mut world = self.disk.world();
-        let outcome = world.call(Need::Room);
+        let outcome = world.call(Need::SameRoom);
         if world.is_dark() {
             return outcome;
         }

@@ -7,6 +7,7 @@ pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, ReturnPro
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::agent::Profile;
 use crate::artifact::{ArtifactStatus, Produced};
@@ -143,6 +144,16 @@ impl Submission {
 }
 
 impl Command {
+    /// A digest of what is asked, to tell one asking from another under the same key.
+    pub fn digest(&self) -> u64 {
+        // Commands are plain data and always serialise.
+        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        let digest: [u8; 32] = Sha256::digest(&bytes).into();
+        u64::from_be_bytes([
+            digest[0], digest[1], digest[2], digest[3], digest[4], digest[5], digest[6], digest[7],
+        ])
+    }
+
     /// Which state this is about, if it is asked under `id`.
     fn target(&self, id: CommandId) -> Target {
         match self {

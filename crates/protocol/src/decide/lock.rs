@@ -4,7 +4,7 @@ use crate::command::{LockFiles, Submission, UnlockFiles};
 use crate::decide::holder;
 use crate::event::{Decision, Event, StreamId};
 use crate::id::Fence;
-use crate::limits::{LOCK_LEASE, LOCK_PATHS_MAX, LOCKS_MAX};
+use crate::limits::{LOCK_LEASE, LOCK_PATHS_MAX, LOCKS_MAX, LOCKS_PER_HOLD_MAX};
 use crate::lock::{FilePath, Lock, LockMode};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -24,6 +24,13 @@ pub(super) fn lock(
     }
     if world.locks.len() + lock.paths.len() > LOCKS_MAX {
         return Err(Refusal::TooMany { what: "locked files", most: LOCKS_MAX });
+    }
+    let new = lock.paths.iter().filter(|path| !hold.locks.contains(path)).count();
+    if hold.locks.len() + new > LOCKS_PER_HOLD_MAX {
+        return Err(Refusal::TooMany {
+            what: "files locked by one holder",
+            most: LOCKS_PER_HOLD_MAX,
+        });
     }
     for path in &lock.paths {
         let mut others = world

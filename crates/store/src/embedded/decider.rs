@@ -20,7 +20,10 @@ use crate::loans::Loans;
 use crate::log::LogReader;
 
 /// Commands that are decided before the syncer hears of them.
-const JOBS_AT_ONCE_MAX: usize = 32;
+///
+/// Few, so that the disk is never idle while commands wait: it takes what there is, and the next
+/// ones come together while it works.
+const JOBS_AT_ONCE_MAX: usize = 8;
 
 /// What became of a job.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, LedgerError>>;
@@ -144,10 +147,10 @@ impl Decider {
     fn rebuild(&mut self) -> bool {
         let last = self.exchange.0.durable.load(Ordering::Acquire);
         match restore::rebuild(&*self.disk, &self.reader, last) {
-            Ok(core) => {
+            Ok((core, snapshot_seq)) => {
                 self.core = core;
                 self.loans.forget_after(last);
-                self.snapshot_seq = self.snapshot_seq.min(last + 1);
+                self.snapshot_seq = snapshot_seq;
                 self.full_until = Some(Instant::now() + self.full_pause);
                 true
             }

@@ -54,10 +54,11 @@ impl History {
         Ok(past::recorded(stream, records(&lines)?))
     }
 
-    /// How a workflow ended, and up to which record that is known.
-    pub(super) fn ended(&self, id: WorkflowId) -> Result<(u64, Option<String>), LedgerError> {
-        let (looked, ending) = self.follower.index().looking(|| self.ending(id));
-        Ok((looked, ending?))
+    /// Whether a workflow was ever begun, and up to which record that is known.
+    pub(super) fn begun(&self, id: WorkflowId) -> Result<(u64, bool), LedgerError> {
+        let begun = || self.ask(|index| index.has_workflow(id.as_bytes()));
+        let (looked, begun) = self.follower.index().looking(begun);
+        Ok((looked, begun?))
     }
 
     /// What a command led to when it was first asked, and up to which record that is known.

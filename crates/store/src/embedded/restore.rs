@@ -66,11 +66,16 @@ pub(super) fn open(disk: &Arc<dyn Disk>, options: Options) -> Result<Restored, L
     Ok(Restored { log, opened, core, snapshot_seq: from.seq })
 }
 
-/// Builds the state up to the durable record `last` again, while the log stays open.
-pub(super) fn rebuild(disk: &dyn Disk, reader: &LogReader, last: u64) -> Result<Core, LogError> {
+/// Builds the state up to the durable record `last` again, while the log stays open. Returns also
+/// the number of the first record behind the snapshot.
+pub(super) fn rebuild(
+    disk: &dyn Disk,
+    reader: &LogReader,
+    last: u64,
+) -> Result<(Core, u64), LogError> {
     let (mut core, from) = newest(disk);
     reader.scan(from, last, |entry| follow(&mut core, entry))?;
-    Ok(core)
+    Ok((core, from.seq))
 }
 
 fn follow(core: &mut Core, entry: Entry<'_>) -> Result<(), VisitError> {

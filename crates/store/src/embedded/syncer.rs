@@ -2,8 +2,10 @@
 //!
 //! While it waits for the disk, the decider fills the next batch: that is the group commit.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use tokio::sync::watch;
 
@@ -13,9 +15,10 @@ use crate::embedded::{Observer, restore};
 use crate::index::Follower;
 use crate::ledger::LedgerError;
 use crate::log::{Log, LogError};
+use crate::pace;
 
 /// A batch larger than this many bytes makes the decider wait.
-const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub(super) const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Something to do once the batch is durable, or to be told why it is not.
 pub(super) type Release = Box<dyn FnOnce(Result<(), LedgerError>) + Send>;
@@ -107,7 +110,24 @@ impl Exchange {
         self.filled.notify_one();
     }
 
-    fn next(&self) -> Option<Batch> {
+    /// Why there will be no more syncs, if that is so.
+    pub(super) fn dead(&self) -> Option<String> {
+        self.state().dead.clone()
+    }
+
+    /// Refuses what waits now and, if the syncer is dead, whatever will come. Otherwise the decider
+    /// is set back.
+    fn refuse(&self, batch: Batch, dead: Option<String>) {
+        let mut state = self.state();
+        state.set_back = dead.is_none();
+        state.dead.clone_from(&dead);
+        let behind = std::mem::take(&mut state.batch);
+        drop(state);
+        self.taken.notify_one();
+        refuse(batch.waiting.into_iter().chain(behind.waiting), dead);
+    }
+
+    pub(super) fn next(&self) -> Option<Batch> {
         let mut state = self.state();
         while state.batch.is_empty() {
             if state.ending {
@@ -128,11 +148,28 @@ pub(super) struct Syncer {
     pub(super) follower: Arc<Follower>,
     pub(super) committed: watch::Sender<u64>,
     pub(super) observer: Option<Observer>,
+    /// The threads that make the next segment: more than one, if appends were faster than they.
+    pub(super) preparing: Vec<JoinHandle<()>>,
 }
 
 impl Syncer {
     /// Makes batches durable until there are no more, or one fails.
     pub(super) fn run(mut self) {
+        pace::first();
+        let exchange = self.exchange.clone();
+        // Whoever waits must hear of a panic too: nobody else would ever answer.
+        if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
+            exchange.refuse(Batch::default(), Some("its syncer panicked".to_owned()));
+        }
+        let Self { log, preparing, .. } = self;
+        // The folder stays locked until the next segment is no longer worked on.
+        drop(log);
+        for thread in preparing {
+            let _ = thread.join();
+        }
+    }
+
+    fn work(&mut self) {
         while let Some(batch) = self.exchange.next() {
             if batch.lines.is_empty() {
                 self.release(batch);
@@ -146,8 +183,14 @@ impl Syncer {
                     }
                     self.release(batch);
                 }
-                Err(LogError::DiskFull { .. }) => self.set_back(batch),
-                Err(error) => return self.die(batch, &error),
+                // Nothing of it was written.
+                Err(LogError::DiskFull { .. }) => self.exchange.refuse(batch, None),
+                Err(error) => {
+                    // After a failed sync nobody knows what the disk holds until it is read again.
+                    let why = causes(&error);
+                    tracing::error!(%why, "the ledger stops");
+                    return self.exchange.refuse(batch, Some(why));
+                }
             }
         }
     }
@@ -171,37 +214,15 @@ impl Syncer {
 
     /// Makes the next segment on a thread of its own, so that no command waits for it.
     fn prepare(&mut self) {
-        if let Some(preparation) = self.log.preparation() {
-            let run = move || {
-                if let Err(error) = preparation.run() {
-                    tracing::warn!(%error, "could not prepare the next segment");
-                }
-            };
-            // Without a thread the append that needs the segment makes it.
-            let _ = std::thread::Builder::new().name("segment".into()).spawn(run);
-        }
-    }
-
-    /// Refuses what does not fit on the disk. Nothing of it was written.
-    fn set_back(&mut self, batch: Batch) {
-        let mut state = self.exchange.state();
-        state.set_back = true;
-        let behind = std::mem::take(&mut state.batch);
-        drop(state);
-        self.exchange.taken.notify_one();
-        refuse(batch.waiting.into_iter().chain(behind.waiting), None);
-    }
-
-    /// Stops for good: after a failed sync nobody knows what the disk holds until it is read again.
-    fn die(self, batch: Batch, error: &LogError) {
-        let why = causes(error);
-        tracing::error!(%why, "the ledger stops");
-        let mut state = self.exchange.state();
-        state.dead = Some(why.clone());
-        let behind = std::mem::take(&mut state.batch);
-        drop(state);
-        self.exchange.taken.notify_one();
-        refuse(batch.waiting.into_iter().chain(behind.waiting), Some(why));
+        let Some(preparation) = self.log.preparation() else { return };
+        let run = move || {
+            if let Err(error) = preparation.run() {
+                tracing::warn!(%error, "could not prepare the next segment");
+            }
+        };
+        self.preparing.retain(|thread| !thread.is_finished());
+        // Without a thread the append that needs the segment makes it.
+        self.preparing.extend(std::thread::Builder::new().name("segment".into()).spawn(run).ok());
     }
 }
 

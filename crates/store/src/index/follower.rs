@@ -16,6 +16,7 @@ use super::writer::Writer;
 use super::{Extract, Index, IndexError, is_damage, sqlite};
 use crate::causes::causes;
 use crate::log::LogReader;
+use crate::pace;
 
 /// The most records in one transaction.
 const BATCH_RECORDS_MAX: u64 = 20_000;
@@ -142,6 +143,12 @@ impl Follower {
         let mut progress = self.shared.progress();
         progress.known = progress.known.max(seq);
         progress.wanted = progress.wanted.max(seq);
+        if self.index.damaged.load(Ordering::Relaxed) {
+            // What is in it counts for nothing: it is built anew for whoever asks, although the
+            // log may have nothing more.
+            progress.news.done = 0;
+            self.shared.news.send_replace(progress.news.clone());
+        }
         self.shared.wake.notify_one();
         progress.news.failures
     }
@@ -224,6 +231,7 @@ struct Work<E> {
 
 impl<E: Extract> Work<E> {
     fn run(mut self) {
+        pace::behind();
         let _ended = TellEnd(self.shared.clone());
         while let Some(up_to) = self.shared.next_batch() {
             match self.batch(up_to) {

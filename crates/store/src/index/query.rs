@@ -157,6 +157,12 @@ impl Index {
         self.ask(|on| range.find(on, sql, handoff_row))
     }
 
+    /// Says whether any record is of this workflow.
+    pub(crate) fn has_workflow(&self, uuid: &[u8; 16]) -> Result<bool, IndexError> {
+        let sql = "SELECT 1 FROM workflows WHERE key = ?1 AND uuid = ?2";
+        self.ask(|on| on.prepare_cached(sql)?.exists(params![key(uuid), uuid]))
+    }
+
     /// Returns how a workflow ended; `None` if it is open or unknown.
     pub fn workflow_closed(&self, uuid: &[u8; 16]) -> Result<Option<String>, IndexError> {
         let sql = "SELECT o.text FROM workflows w JOIN names o ON o.id = w.outcome

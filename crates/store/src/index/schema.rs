@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 /// The version of the tables below and of what is put into them. Raise it with any change.
 pub(super) const VERSION: i64 = 2;
@@ -58,6 +59,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "wal_autocheckpoint", 4096)?;
     connection.pragma_update(None, "journal_size_limit", 32 * 1024 * 1024)?;
     connection.set_prepared_statement_cache_capacity(64);
+    stable_plans(&connection)?;
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
     if tables == 0 {
@@ -74,7 +76,14 @@ pub(super) fn connect_to_read(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READ_CACHE_KIB)?;
+    stable_plans(&connection)?;
     Ok(connection)
+}
+
+/// Keeps SQLite from planning a cached statement anew for every value bound to it, which it else
+/// does beside partial indexes.
+fn stable_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// Returns the version of an open file.

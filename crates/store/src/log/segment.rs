@@ -116,11 +116,7 @@ impl Preparation {
     }
 }
 
-fn write_blank(
-    disk: &dyn Disk,
-    bytes: u64,
-    abandoned: &AtomicBool,
-) -> Result<Blank, LogError> {
+fn write_blank(disk: &dyn Disk, bytes: u64, abandoned: &AtomicBool) -> Result<Blank, LogError> {
     let write = || {
         let file = disk.create(ASIDE)?;
         let mut offset = 0;

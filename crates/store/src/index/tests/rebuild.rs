@@ -83,6 +83,10 @@ fn damage_met_while_running_is_healed_by_starting_over() {
     let spoil = Connection::open(bench.path()).unwrap();
     spoil.execute_batch("DROP TABLE tallies").unwrap();
     assert!(follower.index().counts().is_err());
+    // Whoever asks again is served, although the log has not grown.
+    follower.wait_for(80).unwrap();
+    assert!(follower.index().counts().is_ok());
+    spoil.execute_batch("DROP TABLE tallies").unwrap_or_default();
     let (seq, _) = bench.append(&story(1)[0]);
     follower.wait_for(seq).unwrap();
     let counts = follower.index().counts().unwrap();
@@ -137,4 +141,18 @@ fn nobody_waits_for_ever_for_a_follower_that_cannot_go_on() {
     let follower = bench.follow();
     let error = follower.wait_for(5).unwrap_err();
     assert_eq!(error.to_string(), "the index is behind: its thread has ended");
+}
+
+#[test]
+fn an_answer_from_an_index_that_was_begun_anew_meanwhile_rules_nothing_out() {
+    let bench = bench(&story(20));
+    let follower = bench.follow();
+    follower.wait_for(80).unwrap();
+    let index = follower.index();
+    assert_eq!(index.looking(|| index.has_workflow(&uuid(2)).unwrap()), (80, true));
+    let (looked, found) = index.looking(|| {
+        drop(index.start_over().unwrap());
+        index.has_workflow(&uuid(2)).unwrap()
+    });
+    assert_eq!((looked, found), (0, false));
 }
