@@ -6,11 +6,12 @@ use anstream::ColorChoice;
 use baton_protocol::id::AgentId;
 use clap::{Args, Command, CommandFactory, Parser, ValueEnum};
 
+use crate::show::width;
 use crate::verbs::Verb;
 
 /// Passes work between agents, and proves what took place
 #[derive(Debug, Parser)]
-#[command(name = "baton", version, max_term_width = 100, after_long_help = AFTER)]
+#[command(name = "baton", version, after_long_help = AFTER)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -86,6 +87,9 @@ fn key(text: &str) -> Result<String, String> {
     }
 }
 
+/// Wider than this, running text is hard to read.
+const HELP_WIDTH_MAX: usize = 100;
+
 /// The verbs by theme, in the order in which a newcomer meets them.
 const THEMES: &[(&str, &[&str])] = &[
     ("Set up", &["init", "agent", "token", "completions"]),
@@ -113,7 +117,8 @@ Exit codes:
   5  no answer in the time that was given
 
 Environment:
-  BATON_TOKEN      an agent's credential; without it the caller is the operator
+  BATON_TOKEN      an agent's credential; without it the caller is the operator,
+                   and an empty one is refused
   BATON_AGENT      marks a process as an agent, which then needs BATON_TOKEN
   BATON_FENCE      the fence of the hold, as --fence
   BATON_WORKSPACE  the workspace, as --workspace
@@ -144,7 +149,8 @@ pub(crate) fn command() -> Command {
         }
         themes.push('\n');
     }
-    command.help_template(format!(
+    let width = usize::from(width()).min(HELP_WIDTH_MAX);
+    command.term_width(width).help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{themes}\
          Global options:\n{{options}}{{after-help}}"
     ))

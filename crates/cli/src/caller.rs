@@ -21,8 +21,9 @@ pub(crate) enum Caller {
 impl Caller {
     /// Tells who asks from the environment and `--as`.
     pub(crate) fn from_env(on_behalf: Option<AgentId>) -> Result<Self, Failure> {
-        let set = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-        Self::tell(set("BATON_TOKEN"), set("BATON_AGENT"), on_behalf)
+        let set = |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        let marked = set("BATON_AGENT").filter(|value| !value.is_empty());
+        Self::tell(set("BATON_TOKEN"), marked, on_behalf)
     }
 
     fn tell(
@@ -33,12 +34,26 @@ impl Caller {
         let refused = |sentence, hint: &str| {
             Err(Failure::new(Exit::Refused, "operator-only", sentence, hint.to_owned()))
         };
+        let token = token.map(|token| token.trim().to_owned());
         match (token, marked, on_behalf) {
+            // Whoever sets it means to be an agent: a secret that did not arrive must not make it
+            // the operator.
+            (Some(token), ..) if token.is_empty() => refused(
+                "BATON_TOKEN is set and empty".to_owned(),
+                "give it an agent's token, or unset it to act as the operator",
+            ),
+            (Some(token), ..) if !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Err(Failure::usage(
+                    "BATON_TOKEN holds a line break, a space or another character that no token \
+                     has",
+                    "set it to one token, as `baton token create` printed it",
+                ))
+            }
             (Some(_), _, Some(other)) => refused(
                 format!("only the operator may act as {other}, and BATON_TOKEN marks an agent"),
                 "leave out --as: an agent acts as itself",
             ),
-            (Some(token), _, None) => Ok(Self::Agent { token: token.trim().to_owned() }),
+            (Some(token), _, None) => Ok(Self::Agent { token }),
             (None, Some(agent), _) => refused(
                 format!("this process is marked as agent {agent} and has no token"),
                 &format!(
@@ -68,8 +83,20 @@ mod tests {
             Caller::tell(None, some("builder"), None),
             Caller::tell(None, some("builder"), agent()),
             Caller::tell(some("bt1_x"), None, agent()),
+            Caller::tell(some(""), None, None),
+            Caller::tell(some(" \n"), some("builder"), None),
+            Caller::tell(some(""), None, agent()),
         ] {
             assert_eq!(refused.map_err(|failure| failure.exit), Err(Exit::Refused));
+        }
+    }
+
+    #[test]
+    fn a_token_that_cannot_be_one_is_named() {
+        for bad in ["bt1_x\nbt1_y", "bt1 x", "bt1_\u{fffd}", "bt1_ü"] {
+            let failure = Caller::tell(Some(bad.to_owned()), None, None).expect_err("a bad token");
+            assert_eq!(failure.exit, Exit::Usage, "{bad:?}");
+            assert!(failure.sentence.starts_with("BATON_TOKEN holds"), "{}", failure.sentence);
         }
     }
 }

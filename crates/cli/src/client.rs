@@ -1,7 +1,8 @@
 //! Speaks to the coordinator over the workspace's socket, and has it started when it is not there.
 //!
 //! A request that dies with its coordinator is sent once more under the same key, which the
-//! ledger answers as it did the first time: asking twice is safe, so nobody has to wonder.
+//! ledger answers as it did the first time: asking twice is safe, so nobody has to wonder. Only a
+//! token is asked for once: its secret is in no ledger, so a second answer would be a second token.
 
 use std::cell::Cell;
 use std::io;
@@ -31,6 +32,9 @@ const WHOLE_LEDGER_WITHIN: Duration = Duration::from_secs(3_600);
 const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// How long a socket that is there but has a full queue is tried.
 const BUSY_WITHIN: Duration = Duration::from_secs(10);
+
+/// Where tokens are made.
+const TOKENS: &str = "/v1/tokens";
 
 /// A way to ask the coordinator of one workspace.
 pub(crate) struct Client {
@@ -67,6 +71,8 @@ struct Ask {
     body: Option<String>,
     key: Option<String>,
     within: Duration,
+    /// Whether asking again is the same as asking once.
+    repeatable: bool,
 }
 
 /// Why a question got no answer.
@@ -116,12 +122,13 @@ impl Client {
             body: Some(body),
             key,
             within,
+            repeatable: path != TOKENS,
         })
     }
 
     /// Reads a view.
     pub(crate) fn read(&self, path: impl Into<String>) -> Result<Reply, Failure> {
-        self.ask(&reading(path.into(), Duration::ZERO))
+        self.read_waiting(path, Duration::ZERO)
     }
 
     /// Reads a view that the coordinator may hold back for up to `wait`.
@@ -139,7 +146,7 @@ impl Client {
         match self.once(&ask) {
             Ok((status, body)) => granted(status, body).map(Some),
             Err(Lost::NobodyThere) => Ok(None),
-            Err(lost) => Err(self.told(lost)),
+            Err(lost) => Err(self.told(lost, &ask)),
         }
     }
 
@@ -154,11 +161,11 @@ impl Client {
                     launch::launch(&self.workspace)?;
                     launched = true;
                 }
-                Err(Lost::Broken(_)) if !broken => {
+                Err(Lost::Broken(_)) if !broken && ask.repeatable => {
                     broken = true;
                     launched = false;
                 }
-                Err(lost) => return Err(self.told(lost)),
+                Err(lost) => return Err(self.told(lost, ask)),
             }
         }
     }
@@ -222,9 +229,14 @@ impl Client {
         }
     }
 
-    fn told(&self, lost: Lost) -> Failure {
+    fn told(&self, lost: Lost, ask: &Ask) -> Failure {
         let log = self.workspace.log();
-        let hint = format!("see {}; the same verb with the same --key is safe", log.display());
+        let mut hint = format!("see {}; the same verb with the same --key is safe", log.display());
+        if !ask.repeatable {
+            hint = "it was not asked again, because it may have made a token: `baton token list` \
+                    shows what there is, and `baton token revoke` ends what nobody got"
+                .to_owned();
+        }
         match lost {
             Lost::NobodyThere => Failure::failed("the coordinator went away", hint),
             Lost::Broken(why) => {
@@ -242,7 +254,8 @@ impl Client {
 fn reading(path: String, wait: Duration) -> Ask {
     let whole = path == "/v1/audit/verify";
     let within = if whole { WHOLE_LEDGER_WITHIN } else { ANSWER_WITHIN };
-    Ask { method: Method::GET, path, body: None, key: None, within: within + wait }
+    let within = within + wait;
+    Ask { method: Method::GET, path, body: None, key: None, within, repeatable: true }
 }
 
 fn granted(status: u16, body: String) -> Result<Reply, Failure> {
@@ -326,6 +339,34 @@ mod tests {
         let query = Query::new("/v1/audit").with("type", Some("a b&c=ü")).with("to", None::<&str>);
         let text = String::from(query.with("since", Some("2026-03-01T12:00:00Z")));
         assert_eq!(text, "/v1/audit?type=a%20b%26c%3D%C3%BC&since=2026-03-01T12:00:00Z");
+    }
+
+    /// Answers `calls` callers by hanging up, and returns whether another one is waiting.
+    fn hung_up_on(path: &str, calls: usize) -> (Failure, bool) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (workspace, _) = Workspace::create(folder.path()).expect("a workspace");
+        std::fs::create_dir(workspace.run()).expect("a folder");
+        let socket = workspace.socket().expect("a name");
+        let listener = std::os::unix::net::UnixListener::bind(socket.path()).expect("a socket");
+        let server = std::thread::spawn(move || {
+            for _ in 0..calls {
+                drop(listener.accept().expect("a caller"));
+            }
+            listener.set_nonblocking(true).expect("a socket");
+            listener
+        });
+        let client = Client::new(workspace, Caller::Operator, None).expect("a client");
+        let failure = client.post(path, &serde_json::json!({})).expect_err("hung up");
+        let listener = server.join().expect("a server");
+        (failure, listener.accept().is_ok())
+    }
+
+    #[test]
+    fn a_broken_command_is_sent_once_more_and_a_token_is_never_asked_for_twice() {
+        let (failure, another) = hung_up_on("/v1/commands", 2);
+        assert!(failure.hint.contains("--key is safe") && !another, "{failure:?}");
+        let (failure, another) = hung_up_on(TOKENS, 1);
+        assert!(failure.hint.contains("it was not asked again") && !another, "{failure:?}");
     }
 
     #[test]

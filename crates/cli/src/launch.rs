@@ -7,6 +7,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -18,13 +19,32 @@ use crate::workspace::Workspace;
 const START_WITHIN: Duration = Duration::from_secs(60);
 /// The longest pause between two looks, and between two starts.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
-const RESTART_PAUSE_MAX: Duration = Duration::from_secs(2);
+const RESTART_PAUSE_MAX: Duration = Duration::from_millis(500);
+/// How often a coordinator that was killed while it came up is started again.
+const KILLED_MAX: u32 = 3;
 /// A log beyond this is begun anew.
 const LOG_BYTES_MAX: u64 = 1024 * 1024;
+/// The first number of an open file that is neither input, output nor errors.
+const FIRST_OWN: i32 = 3;
 /// Lines of the log that a failure quotes.
 const TAIL_LINES_MAX: usize = 5;
-/// What the coordinator must not take over from the verb that starts it: it serves everybody.
-const CALLERS_OWN: [&str; 4] = ["BATON_TOKEN", "BATON_AGENT", "BATON_FENCE", "BATON_WORKSPACE"];
+/// All that the coordinator takes over from the verb that starts it. It serves everybody and runs
+/// their notify commands, so no secret of the first one's shell may stay in it.
+const TAKEN_OVER: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "BATON_LOG",
+    "RUST_BACKTRACE",
+];
+const TAKEN_OVER_BEGINNINGS: &[&str] = &["LC_", "XDG_"];
 
 /// Returns when a coordinator listens on the socket of `workspace`.
 pub(crate) fn launch(workspace: &Workspace) -> Result<(), Failure> {
@@ -47,11 +67,20 @@ pub(crate) fn launch(workspace: &Workspace) -> Result<(), Failure> {
     }
     let quiet_until = log.seek(SeekFrom::End(0)).map_err(unusable)?;
     let spawn = || spawn(workspace, &log).map_err(unusable);
-    watch(workspace, spawn).map_err(|why| {
-        let said = tail(&log, quiet_until);
-        let sentence = format!("the coordinator did not start: {why}{said}");
-        Failure::failed(sentence, "run `baton serve` to watch it start")
-    })
+    watch(workspace, spawn).map_err(|why| not_up(&why, &said_after(&log, quiet_until)))
+}
+
+/// Tells why, in the coordinator's own words if its log has any.
+fn not_up(why: &NotUp, log: &str) -> Failure {
+    let lines: Vec<_> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    let after = |word: &str| lines.iter().rev().find_map(|line| line.trim().strip_prefix(word));
+    if let (Some(cause), Some(hint)) = (after("error: "), after("hint: ")) {
+        return Failure::failed(format!("the coordinator did not start: {cause}"), hint);
+    }
+    let shown = lines[lines.len().saturating_sub(TAIL_LINES_MAX)..].join("\n  ");
+    let ends = if shown.is_empty() { "" } else { "; its log ends with\n  " };
+    let sentence = format!("the coordinator did not start: {why}{ends}{shown}");
+    Failure::failed(sentence, "run `baton serve` to watch it start")
 }
 
 /// Why no coordinator came up.
@@ -69,6 +98,7 @@ fn watch(workspace: &Workspace, spawn: impl Fn() -> Result<Child, Failure>) -> R
     let mut child: Option<Child> = None;
     let mut gave_way: Option<Instant> = None;
     let mut restart_pause = Duration::from_millis(50);
+    let mut killed = 0;
     let listens = || {
         let socket = workspace.socket()?;
         UnixStream::connect(socket.path()).map(drop)
@@ -87,6 +117,11 @@ fn watch(workspace: &Workspace, spawn: impl Fn() -> Result<Child, Failure>) -> R
         };
         match ended {
             None => (),
+            // Somebody cleaned up too broadly, or memory was short; neither need happen again.
+            Some(status) if status.signal().is_some() && killed < KILLED_MAX => {
+                killed += 1;
+                child = None;
+            }
             Some(status) if !status.success() => return Err(NotUp(status.to_string())),
             // It found another coordinator and gave way. That one may have been about to end, so
             // it is tried again, ever more slowly in case it only takes long to come up.
@@ -104,6 +139,8 @@ fn watch(workspace: &Workspace, spawn: impl Fn() -> Result<Child, Failure>) -> R
 }
 
 fn spawn(workspace: &Workspace, log: &File) -> std::io::Result<Child> {
+    // Whatever the caller's shell has open, locks among it, must not live on in the coordinator.
+    close_fds::set_fds_cloexec_threadsafe(FIRST_OWN, &[]);
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["serve", "--background", "--workspace"])
@@ -111,25 +148,82 @@ fn spawn(workspace: &Workspace, log: &File) -> std::io::Result<Child> {
         .current_dir(workspace.root())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(log.try_clone()?);
-    for name in CALLERS_OWN {
-        command.env_remove(name);
-    }
+        .stderr(log.try_clone()?)
+        .env_clear()
+        .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_taken_over)));
     command.spawn()
 }
 
-/// The last lines that the coordinator wrote after `start`, for the end of a sentence.
-fn tail(mut log: &File, start: u64) -> String {
+fn is_taken_over(name: &str) -> bool {
+    let begins = |beginning: &&str| name.starts_with(beginning);
+    TAKEN_OVER.contains(&name) || TAKEN_OVER_BEGINNINGS.iter().any(begins)
+}
+
+/// What the coordinator wrote after `start`.
+fn said_after(mut log: &File, start: u64) -> String {
     let mut written = Vec::new();
     let read = log.seek(SeekFrom::Start(start));
     let read = read.and_then(|_| log.take(LOG_BYTES_MAX).read_to_end(&mut written));
-    let text = String::from_utf8_lossy(&written);
-    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    match (read, lines.as_slice()) {
-        (Err(_), _) | (_, []) => String::new(),
-        (Ok(_), lines) => {
-            let shown = &lines[lines.len().saturating_sub(TAIL_LINES_MAX)..];
-            format!("; its log ends with\n  {}", shown.join("\n  "))
+    read.map(|_| String::from_utf8_lossy(&written).into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_coordinator_that_is_killed_while_it_comes_up_is_started_again_a_few_times() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (workspace, _) = Workspace::create(folder.path()).expect("a workspace");
+        let starts = Cell::new(0);
+        let spawn = |script: &str| {
+            starts.set(starts.get() + 1);
+            Command::new("sh")
+                .args(["-c", script])
+                .spawn()
+                .map_err(|error| Failure::failed(error.to_string(), ""))
+        };
+        let why = watch(&workspace, || spawn("kill -9 $$")).expect_err("nobody listens");
+        assert_eq!((starts.get(), why.0.contains("signal: 9")), (1 + KILLED_MAX, true), "{why}");
+
+        starts.set(0);
+        watch(&workspace, || spawn("exit 1")).expect_err("nobody listens");
+        assert_eq!(starts.get(), 1, "what fails by itself fails again");
+    }
+
+    #[test]
+    fn the_cause_is_told_once_in_the_coordinators_own_words() {
+        let said = |log: &str| {
+            let Failure { sentence, hint, .. } = not_up(&NotUp("exit status: 1".to_owned()), log);
+            format!("{sentence}\n{hint}\n")
+        };
+        expect![[r#"
+            the coordinator did not start: cannot open the ledger: record 3 is damaged
+            restore it
+        "#]]
+        .assert_eq(&said(
+            "INFO up\nerror: cannot open the ledger: record 3 is damaged\n hint: restore it\n",
+        ));
+        expect![[r#"
+            the coordinator did not start: exit status: 1; its log ends with
+              thread main panicked
+            run `baton serve` to watch it start
+        "#]]
+        .assert_eq(&said("thread main panicked\n\n"));
+        assert!(!said("").contains("log"), "an empty log has nothing to say");
+    }
+
+    #[test]
+    fn a_coordinator_takes_over_no_secrets() {
+        for name in ["PATH", "LC_ALL", "XDG_RUNTIME_DIR", "BATON_LOG"] {
+            assert!(is_taken_over(name), "{name}");
+        }
+        for name in ["BATON_TOKEN", "BATON_AGENT", "AWS_SECRET_ACCESS_KEY", "PATHS", "LD_PRELOAD"] {
+            assert!(!is_taken_over(name), "{name}");
         }
     }
 }

@@ -9,8 +9,10 @@ mod client;
 mod demo;
 mod failure;
 mod launch;
+mod place;
 mod session;
 mod show;
+mod usage;
 mod value;
 mod verbs;
 mod workspace;
@@ -22,8 +24,11 @@ use clap::FromArgMatches;
 use crate::args::Cli;
 
 fn main() -> ExitCode {
-    let matches = args::command().get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let read = args::command().try_get_matches();
+    let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return usage::told(error, usage::wants_json(std::env::args_os())),
+    };
     let (json, color) = (cli.global.json, cli.global.color());
     match verbs::run(cli) {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,8 +6,9 @@ use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
 
 use crate::client::{Client, Reply};
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::show::Output;
-use crate::value::{Id, Place};
+use crate::value::Id;
 
 /// What every verb that asks the coordinator has at hand.
 pub(crate) struct Session {

@@ -3,14 +3,12 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use baton_protocol::agent::{Capability, Proficiency, Requirement};
 use baton_protocol::artifact::{ArtifactKind, ArtifactStatus, Location, Produced};
 use baton_protocol::id::CapabilityId;
 use baton_protocol::limits::REQUEST_BYTES_MAX;
-use baton_protocol::lock::FilePath;
 use baton_protocol::text::{Body, BodyJson, VariableValue};
 use baton_protocol::time::{Allowance, Timestamp};
 use baton_protocol::variables::{Changes, VariableName};
@@ -19,6 +17,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::place::Place;
+use crate::show::text::cut;
 
 /// Takes one of a few words and reads it as the protocol does, so the two never differ.
 pub(crate) fn word<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
@@ -121,7 +121,10 @@ impl FromStr for Skill {
         };
         let proficiency = level.map(|level| {
             let number = level.parse::<f64>().map_err(|_| {
-                format!("`{level}` is not a proficiency; expected 0.0 to 1.0, as in rust:0.8")
+                format!(
+                    "`{}` is not a proficiency; expected 0.0 to 1.0, as in rust:0.8",
+                    cut(level)
+                )
             })?;
             Proficiency::try_from(number).map_err(|error| error.to_string())
         });
@@ -171,7 +174,7 @@ impl FromStr for Product {
 impl Product {
     /// Describes it for the ledger; a file of the workspace goes by its path from the root.
     pub(crate) fn produced(self, place: &Place) -> Result<Produced, Failure> {
-        let inside = place.inside(&self.location).filter(|_| !self.location.contains("://"));
+        let inside = place.file(&self.location).ok().filter(|_| !self.location.contains("://"));
         let location = inside.map_or(self.location, |path| path.as_str().to_owned());
         let path = location.parse().map_err(|error| {
             Failure::usage(format!("--artifact: {error}"), "give a shorter path")
@@ -181,44 +184,9 @@ impl Product {
     }
 }
 
-/// Where the caller stands, for paths that are typed from there.
-pub(crate) struct Place {
-    root: PathBuf,
-    here: PathBuf,
-}
-
-impl Place {
-    /// `here` may lie outside the workspace; then paths are typed from its root.
-    pub(crate) fn new(root: &Path) -> Self {
-        let here = std::env::current_dir().ok().filter(|here| here.starts_with(root));
-        Self { root: root.to_owned(), here: here.unwrap_or_else(|| root.to_owned()) }
-    }
-
-    /// The path from the workspace's root, if it lies inside.
-    fn inside(&self, text: &str) -> Option<FilePath> {
-        let mut whole = PathBuf::new();
-        for part in self.here.join(text).components() {
-            match part {
-                Component::ParentDir => {
-                    whole.pop();
-                }
-                Component::CurDir => (),
-                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                    whole.push(part);
-                }
-            }
-        }
-        whole.strip_prefix(&self.root).ok()?.to_str()?.parse().ok()
-    }
-
-    /// The path from the workspace's root, or why it has none.
-    pub(crate) fn file(&self, text: &str) -> Result<FilePath, Failure> {
-        self.inside(text).ok_or_else(|| {
-            let sentence = format!("`{text}` is not a file of this workspace");
-            let hint = format!("give a path inside {}", self.root.display());
-            Failure::usage(sentence, hint)
-        })
-    }
+/// How many at most: none would be an odd thing to ask for.
+pub(crate) fn at_least_one() -> impl TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(1..)
 }
 
 /// A moment, or a span of time from now.
@@ -263,7 +231,7 @@ impl When {
 /// Reads JSON from a file, or from standard input when it is called `-`.
 pub(crate) fn json_file(name: &str) -> Result<Value, Failure> {
     let unreadable = |error: io::Error| {
-        Failure::usage(format!("cannot read {name}: {error}"), "give a file, or - for stdin")
+        Failure::usage(format!("cannot read {}: {error}", cut(name)), "give a file, or - for stdin")
     };
     // One byte more than allowed tells too much from just enough.
     let most = REQUEST_BYTES_MAX as u64 + 1;
@@ -342,18 +310,6 @@ mod tests {
         assert_eq!(parts("https://x:8/y"), is("https://x:8/y", ArtifactKind::File));
         assert_eq!(parts("https://x/y:document"), is("https://x/y", ArtifactKind::Document));
         assert!(parts("").is_err() && parts(":code").is_err());
-    }
-
-    #[test]
-    fn a_path_is_typed_from_where_one_stands() {
-        let place = Place { root: "/w".into(), here: "/w/src".into() };
-        let file = |text: &str| place.file(text).map(String::from).map_err(|f| f.exit as u8);
-        assert_eq!(file("a.rs"), Ok("src/a.rs".to_owned()));
-        assert_eq!(file("../b.rs"), Ok("b.rs".to_owned()));
-        assert_eq!(file("/w/c.rs"), Ok("c.rs".to_owned()));
-        for outside in ["../../etc/passwd", "/etc/passwd", "/w", ".."] {
-            assert_eq!(file(outside), Err(2), "{outside:?} was taken");
-        }
     }
 
     #[test]

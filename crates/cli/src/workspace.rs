@@ -1,6 +1,6 @@
 //! Where the work is: finds the folder that holds `.baton/`, and makes one.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use baton_server::Socket;
 use serde::Deserialize;
 
 use crate::failure::{Exit, Failure};
+use crate::show::text::cut;
 
 /// The folder inside a workspace that holds configuration and data.
 const FOLDER: &str = ".baton";
@@ -42,7 +43,7 @@ impl Workspace {
                 if root.join(FOLDER).is_dir() {
                     Ok(Self { root: resolved(&root)? })
                 } else {
-                    Err(missing(&format!("{} is not a workspace", folder.display())))
+                    Err(missing(&format!("{} is not a workspace", cut(&folder.to_string_lossy()))))
                 }
             }
             None => {
@@ -90,6 +91,13 @@ impl Workspace {
 
     pub(crate) fn log(&self) -> PathBuf {
         self.run().join("coordinator.log")
+    }
+
+    /// Whether a process has the ledger open, be it reachable or not.
+    pub(crate) fn is_held(&self) -> bool {
+        let ledger = File::open(self.root.join(FOLDER).join("ledger"));
+        // Shared, and let go at once: two who look do not see each other as holders.
+        ledger.is_ok_and(|held| matches!(held.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// How long an unasked coordinator stays; nothing means for ever.
@@ -194,6 +202,20 @@ mod tests {
         let soon = said("idle_after = \"soon\"");
         assert!(soon.starts_with("line 1: `soon` is not a duration; expected"), "{soon}");
         assert!(soon.ends_with("or never"), "{soon}");
+    }
+
+    #[test]
+    fn a_ledger_that_is_held_is_told_from_one_that_is_free() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (workspace, _) = Workspace::create(folder.path()).expect("a workspace");
+        assert!(!workspace.is_held());
+        let ledger = folder.path().join(".baton/ledger");
+        fs::create_dir(&ledger).expect("a folder");
+        let holder = File::open(&ledger).expect("a folder");
+        holder.try_lock().expect("a lock");
+        assert!(workspace.is_held());
+        drop(holder);
+        assert!(!workspace.is_held());
     }
 
     #[test]

@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::scope;
 use std::time::Instant;
 
-use baton_protocol::id::CommandId;
+use baton_protocol::command::{Actor, Submission};
 use chance::{Chance, Seed, size};
 use claimant::{Claimant, Line, Offer, Won, accept_key};
 use coordinator::Coordinator;
@@ -223,7 +223,10 @@ fn one_holder_each(coordinator: &Coordinator, offers: &[Offer], wins: &HashMap<&
         let steps = &steps[offer.handoff.as_str()];
         let words: Vec<_> = steps.iter().map(|record| &record["event"]["type"]).collect();
         assert_eq!(words, ["initiated", "accepted", "completed"], "offer {n}");
-        let command = CommandId::from_key("crew", &accept_key(name, n)).to_string();
+        let accept = json!({"accept": {"handoff": offer.handoff}});
+        let accept = serde_json::from_value(accept).expect("a command");
+        let crew = Actor::Agent("crew".parse().expect("a name"));
+        let command = Submission::keyed(crew, &accept_key(name, n), accept).id.to_string();
         assert_eq!(ledger.first_of(&command), steps[1]["seq"].as_u64(), "offer {n}");
         assert_eq!(steps[1]["event"]["fence"], *fence, "offer {n}");
     }

@@ -478,9 +478,7 @@ impl Refusal {
             Self::StaleVariable { found, .. } => {
                 format!("read it (`baton vars`), then write again with --if-version {found}")
             }
-            Self::OutOfScope { agent, .. } => {
-                format!("`baton agent show {agent}` lists its write_scopes")
-            }
+            Self::OutOfScope { .. } => "`baton agent show` lists its write_scopes".into(),
             Self::ReadOnlyVariable { .. } => "choose another name".into(),
             Self::BadVariable { .. } => "`baton vars --help` lists the names with a meaning".into(),
             Self::TooMany { .. } => "docs/limits.md lists every limit".into(),

@@ -260,7 +260,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_moment_is_written_as_the_library_writes_it(micros in 0..253_402_300_800_000_000_i64) {
+        fn every_moment_is_written_as_the_library_writes_it(
+            micros in 0..253_402_300_800_000_000_i64
+        ) {
             let moment = Timestamp::from_micros(micros);
             let theirs = jiff::Timestamp::from_microsecond(micros).expect("in range");
             assert_eq!(moment.to_string(), format!("{theirs:.6}"));

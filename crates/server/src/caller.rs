@@ -52,7 +52,13 @@ impl FromRequestParts<Arc<App>> for Caller {
         }
         let peer = ConnectInfo::<Peer>::from_request_parts(parts, &app).await;
         match peer {
-            Ok(ConnectInfo(Peer { same_user: true, marked: false })) => operator(&parts.headers),
+            Ok(ConnectInfo(Peer { same_user: true, marked: false })) => {
+                let caller = operator(&parts.headers)?;
+                if let Actor::OperatorAs(agent) = &caller.0 {
+                    app.engine.agent(Actor::Operator, agent.clone()).await?;
+                }
+                Ok(caller)
+            }
             Ok(ConnectInfo(Peer { same_user: true, marked: true })) => Err(Problem::new(
                 StatusCode::FORBIDDEN,
                 "operator-only",

@@ -23,7 +23,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", default_values_t = [1, 16, 256], value_delimiter = ',')]
     pub(crate) callers: Vec<usize>,
     /// How long Baton runs for each number of callers
-    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
+    #[arg(long, value_name = "S", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=600))]
     pub(crate) seconds: u64,
     /// Records that are there before anything is measured
     #[arg(long, value_name = "EVENTS", default_value_t = 0)]

@@ -19,6 +19,8 @@ use crate::failure::Failure;
 
 /// How wide a table is when nobody says: what every terminal has.
 const WIDTH: u16 = 80;
+/// Narrower than this, nothing can be told apart.
+const WIDTH_MIN: u16 = 60;
 /// Wider than this, the eye loses the line.
 const WIDTH_MAX: u16 = 140;
 /// The width of the names in a list of fields.
@@ -30,7 +32,8 @@ pub(crate) struct Output {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
     pub(crate) color: ColorChoice,
-    pub(crate) now: Timestamp,
+    /// When the verb began: what was typed as a span counts from here.
+    pub(crate) begun: Timestamp,
 }
 
 impl Output {
@@ -82,7 +85,7 @@ impl Output {
         &self,
         fill: impl FnOnce(&mut Page) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut page = Page { text: String::new(), now: self.now, width: width() };
+        let mut page = Page { text: String::new(), now: time::now(), width: width() };
         fill(&mut page)?;
         self.write(&page.text)
     }
@@ -107,6 +110,11 @@ impl Output {
         }
     }
 
+    /// Says what was left out on purpose.
+    pub(crate) fn note(&self, sentence: &str) {
+        self.talk("note: ", AnsiColor::Cyan, sentence);
+    }
+
     /// Says what should not be overlooked, although it is no error.
     pub(crate) fn warn(&self, sentence: &str) {
         self.talk("warning: ", AnsiColor::Yellow, sentence);
@@ -123,14 +131,21 @@ impl Output {
     }
 }
 
-fn width() -> u16 {
+/// How wide what people read may be.
+pub(crate) fn width() -> u16 {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    said.or_else(|| comfy_table::Table::new().width()).unwrap_or(WIDTH).clamp(40, WIDTH_MAX)
+    readable(said.or_else(|| comfy_table::Table::new().width()))
+}
+
+/// A width that can be read, whatever the terminal says; some say 0 when they do not know.
+fn readable(said: Option<u16>) -> u16 {
+    said.filter(|columns| *columns > 0).unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH_MAX)
 }
 
 /// What people read, put together before anything is written.
 pub(crate) struct Page {
     text: String,
+    /// When it is written, which is after the coordinator answered.
     pub(crate) now: Timestamp,
     width: u16,
 }
@@ -175,5 +190,16 @@ impl Page {
     /// A table.
     pub(crate) fn table(&mut self, table: Table) {
         self.text.push_str(&table.text(self.width));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_width_can_always_be_read() {
+        let widths = [None, Some(0), Some(1), Some(59), Some(60), Some(100), Some(9_999)];
+        assert_eq!(widths.map(readable), [80, 80, 60, 60, 60, 100, 140]);
     }
 }

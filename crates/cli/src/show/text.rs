@@ -36,6 +36,17 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
+/// Characters of a value that an error repeats.
+const ECHO_CHARS_MAX: usize = 200;
+
+/// As much of a value as is needed to know it by.
+pub(crate) fn cut(text: &str) -> String {
+    match text.char_indices().nth(ECHO_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Marks that make a terminal show the letters of a line in another order than they stand in.
 fn reorders(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -107,6 +118,12 @@ mod tests {
         assert_eq!(shown("\u{9b}31m\u{202e}x"), "\\u{9b}31m\\u{202e}x");
         assert_eq!(shown("日本 ü"), "日本 ü");
         assert_eq!(Plain::lines("a\nb\r").to_string(), "a\nb\\u{d}");
+    }
+
+    #[test]
+    fn a_long_value_is_known_by_its_beginning() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"ü".repeat(300)), format!("{}…", "ü".repeat(200)));
     }
 
     #[test]

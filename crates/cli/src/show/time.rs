@@ -1,4 +1,4 @@
-//! Moments as people say them. The clock is read once per verb and handed in.
+//! Moments as people say them. The clock is handed in.
 
 use std::time::SystemTime;
 
@@ -21,18 +21,19 @@ pub(crate) fn relative(at: Timestamp, now: Timestamp) -> String {
     if away.abs() < SECOND {
         return "now".to_owned();
     }
-    // What lies ahead is rounded up: ten minutes from a moment ago are ten minutes, not nine.
-    if away < 0 { format!("{} ago", span(-away)) } else { format!("in {}", span(rounded_up(away))) }
+    // What lies ahead is rounded: ten minutes, told a moment later or by a clock a moment behind,
+    // are ten minutes and neither nine nor eleven.
+    if away < 0 { format!("{} ago", span(-away)) } else { format!("in {}", span(rounded(away))) }
 }
 
-fn rounded_up(micros: i64) -> i64 {
+fn rounded(micros: i64) -> i64 {
     let unit = match micros {
         ..MINUTE => SECOND,
         MINUTE..HOUR => MINUTE,
         HOUR..DAY => HOUR,
         DAY.. => DAY,
     };
-    (micros + unit - 1) / unit * unit
+    (micros + unit / 2) / unit * unit
 }
 
 /// A length of time in its largest unit.
@@ -72,7 +73,11 @@ mod tests {
         assert_eq!(said(-3 * MINUTE - 59 * SECOND), "3m ago");
         assert_eq!(said(-SECOND), "1s ago");
         assert_eq!(said(2 * HOUR), "in 2h");
-        assert_eq!(said(10 * MINUTE - 1), "in 10m");
+        for moment in [-SECOND, -1, 0, 1, 20 * 1_000, SECOND] {
+            assert_eq!(said(10 * MINUTE + moment), "in 10m", "{moment}");
+        }
+        assert_eq!(said(MINUTE - 1), "in 1m");
+        assert_eq!(said(DAY - 1), "in 1d");
         assert_eq!(said(HOUR - 1), "in 1h");
         assert_eq!(said(-90 * DAY), "90d ago");
         assert_eq!(span(1_500), "1ms");

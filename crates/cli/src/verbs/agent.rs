@@ -2,23 +2,26 @@
 
 use std::path::PathBuf;
 
-use baton_engine::view::AgentView;
+use baton_engine::view::{AgentView, Answer};
 use baton_protocol::agent::{Autonomy, Profile, Risk, Role, WriteScope};
 use baton_protocol::command::Command;
+use baton_protocol::event::Event;
 use baton_protocol::id::AgentId;
 use baton_protocol::reach::{Argv, Reach};
 use baton_protocol::text::Text;
 use baton_protocol::time::{Allowance, Timestamp};
 use clap::{Args, Subcommand};
 
+use crate::client::Reply;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::show::Page;
 use crate::show::table::Table;
 use crate::show::time::relative;
 use crate::value::{Skill, word};
-use crate::verbs::import;
+use crate::verbs::import::{self, Imported};
 use crate::verbs::rows::word_of;
+use crate::verbs::told::told;
 
 /// Make agents known, and see who there is
 #[derive(Debug, Args)]
@@ -112,8 +115,7 @@ impl Add {
         let profile = self.profile()?;
         let id = profile.id.clone();
         let (reply, answer) = session.submit(Command::Register(Box::new(profile)))?;
-        let news = if answer.has("registered") { "is known now" } else { "was known already" };
-        session.out.done(&reply, &id, format!("agent {id} {news}"))
+        registered(session, (&reply, &answer), &id)
     }
 
     fn profile(self) -> Result<Profile, Failure> {
@@ -132,6 +134,22 @@ impl Add {
         profile.notify = self.notify.as_deref().map(argv).transpose()?;
         Ok(profile)
     }
+}
+
+fn registered(
+    session: &Session,
+    (reply, answer): (&Reply, &Answer),
+    id: &AgentId,
+) -> Result<(), Failure> {
+    if answer.events.is_empty() {
+        return session.out.done(reply, id, format!("agent {id} was known already"));
+    }
+    told(session, (reply, answer), id, |event| match event {
+        Event::Registered { profile } => {
+            Some((profile.id.to_string(), format!("agent {} is known now", profile.id)))
+        }
+        _ => None,
+    })
 }
 
 /// List agents
@@ -251,8 +269,9 @@ fn capabilities(profile: &Profile) -> String {
 /// A YAML file holds one agent, a list of agents, or a list under `agents:`, in the fields that
 /// `baton agent show --json` prints under `profile`. A Markdown file is a coding agent's
 /// definition with front matter, as in .claude/agents: `name` and `description` are taken, and
-/// `role` and `capabilities` if they are there. A folder means all such files in it. Every file
-/// is read before the first agent is made known, so a mistake in one changes nothing.
+/// `role` and `capabilities` if they are there. A folder means all such files in it;
+/// a Markdown file without front matter, such as a README, is skipped there. Every file is read
+/// before the first agent is made known, so a mistake in one changes nothing.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -274,10 +293,14 @@ struct Import {
 
 impl Import {
     fn run(self, session: &Session) -> Result<(), Failure> {
-        for profile in import::profiles(&self.paths)? {
+        let Imported { profiles, skipped } = import::profiles(&self.paths)?;
+        for file in skipped {
+            session.out.note(&format!("skipped {}: no front matter", file.display()));
+        }
+        for profile in profiles {
             let id = profile.id.clone();
-            let (reply, _) = session.submit(Command::Register(Box::new(profile)))?;
-            session.out.done(&reply, &id, format!("agent {id} is known now"))?;
+            let (reply, answer) = session.submit(Command::Register(Box::new(profile)))?;
+            registered(session, (&reply, &answer), &id)?;
         }
         Ok(())
     }

@@ -10,9 +10,10 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::show::Page;
-use crate::show::time::both;
+use crate::show::time::{both, now};
 use crate::value::{Id, When};
 use crate::verbs::rows;
+use crate::verbs::told::told;
 
 /// Take a handoff, and print what comes with it
 ///
@@ -38,9 +39,16 @@ impl Accept {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let out = session.out;
         let handoff = session.handoff(&self.handoff)?;
-        let estimated_completion = self.eta.map(|eta| eta.ahead(out.now));
-        let (_, answer) =
+        let estimated_completion = self.eta.map(|eta| eta.ahead(out.begun));
+        let (submitted, answer) =
             session.submit(Command::Accept(command::Accept { handoff, estimated_completion }))?;
+        let accepted = answer.events.iter().find_map(|event| match event {
+            Event::Accepted { handoff, .. } => Some(*handoff),
+            _ => None,
+        });
+        let Some(handoff) = accepted.or(answer.events.is_empty().then_some(handoff)) else {
+            return told(session, (&submitted, &answer), handoff, |_| None);
+        };
         let reply = session.client.read(format!("/v1/handoffs/{handoff}/package"))?;
         let mut package: Package = reply.read()?;
         package.fence = package.fence.or(answer.fence);
@@ -117,8 +125,13 @@ impl Reject {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let handoff = session.handoff(&self.handoff)?;
         let reject = command::Reject { handoff, reason: self.reason };
-        let (reply, _) = session.submit(Command::Reject(reject))?;
-        session.out.done(&reply, handoff, format!("rejected {}", handoff.short()))
+        let (reply, answer) = session.submit(Command::Reject(reject))?;
+        told(session, (&reply, &answer), handoff, |event| match event {
+            Event::Rejected { handoff, .. } => {
+                Some((handoff.to_string(), format!("rejected {}", handoff.short())))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -144,12 +157,13 @@ impl Defer {
         let handoff = session.handoff(&self.handoff)?;
         let defer = command::Defer { handoff, reason: self.reason, span: self.span };
         let (reply, answer) = session.submit(Command::Defer(defer))?;
-        let until = answer.events.iter().find_map(|event| match event {
-            Event::Deferred { until, .. } => Some(*until),
+        told(session, (&reply, &answer), handoff, |event| match event {
+            Event::Deferred { handoff, until, .. } => {
+                let back = both(*until, now());
+                let sentence = format!("deferred {}; it comes back {back}", handoff.short());
+                Some((handoff.to_string(), sentence))
+            }
             _ => None,
-        });
-        let back = until.map(|at| format!("; it comes back {}", both(at, session.out.now)));
-        let sentence = format!("deferred {}{}", handoff.short(), back.unwrap_or_default());
-        session.out.done(&reply, handoff, sentence)
+        })
     }
 }

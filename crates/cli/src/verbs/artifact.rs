@@ -14,6 +14,7 @@ use crate::show::table::Table;
 use crate::show::time::relative;
 use crate::value::{ARTIFACT_KINDS, Id, Product, word};
 use crate::verbs::rows::word_of;
+use crate::verbs::told::told;
 
 const STATUSES: &[&str] = &["draft", "final", "superseded"];
 
@@ -85,16 +86,16 @@ impl Add {
         artifact.kind = self.kind.unwrap_or(artifact.kind);
         artifact.status = self.status;
         artifact.description = self.description;
-        let path = artifact.path.to_string();
         let fence = self.fence.map(Fence);
         let add = command::AddArtifact { workflow, fence, artifact };
         let (reply, answer) = session.submit(Command::AddArtifact(add))?;
-        let added = answer.events.iter().find_map(|event| match event {
-            Event::ArtifactAdded { artifact } => Some(artifact.id),
+        told(session, (&reply, &answer), "", |event| match event {
+            Event::ArtifactAdded { artifact } => {
+                let (id, path) = (artifact.id, &artifact.produced.path);
+                Some((id.to_string(), format!("added {path} as artifact {}", id.short())))
+            }
             _ => None,
-        });
-        let Some(id) = added else { return session.out.done(&reply, "", "nothing new") };
-        session.out.done(&reply, id, format!("added {path} as artifact {}", id.short()))
+        })
     }
 }
 
@@ -188,8 +189,13 @@ impl Mark {
         let status = self.status;
         let fence = self.fence.map(Fence);
         let mark = command::MarkArtifact { workflow, fence, artifact, status };
-        let (reply, _) = session.submit(Command::MarkArtifact(mark))?;
-        let sentence = format!("artifact {} is {} now", artifact.short(), word_of(&status));
-        session.out.done(&reply, artifact, sentence)
+        let (reply, answer) = session.submit(Command::MarkArtifact(mark))?;
+        told(session, (&reply, &answer), artifact, |event| match event {
+            Event::ArtifactMarked { artifact, status } => {
+                let sentence = format!("artifact {} is {} now", artifact.short(), word_of(status));
+                Some((artifact.to_string(), sentence))
+            }
+            _ => None,
+        })
     }
 }

@@ -12,7 +12,7 @@ use crate::failure::{Exit, Failure};
 use crate::session::Session;
 use crate::show::table::Table;
 use crate::show::time::absolute;
-use crate::value::{Id, When};
+use crate::value::{Id, When, at_least_one};
 
 /// Records that one question may bring.
 pub(crate) const RECORDS_MAX: u32 = 1_000;
@@ -105,7 +105,7 @@ struct LogArgs {
     #[arg(long)]
     oldest: bool,
     /// How many at most
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one())]
     limit: u32,
 }
 
@@ -122,8 +122,8 @@ impl LogArgs {
             .with("to", self.to)
             .with("agent", self.agent)
             .with("type", self.kind)
-            .with("since", self.since.map(|when| when.ago(out.now)))
-            .with("until", self.until.map(|when| when.ago(out.now)))
+            .with("since", self.since.map(|when| when.ago(out.begun)))
+            .with("until", self.until.map(|when| when.ago(out.begun)))
             .with("after", self.after)
             .with("limit", Some(self.limit))
             .with("newest", newest.then_some(true));

@@ -1,13 +1,16 @@
 //! `baton cancel`: takes a handoff back, or calls a whole workflow off.
 
-use baton_engine::view::Found;
+use baton_engine::view::{Answer, Found};
 use baton_protocol::command::{self, Command};
+use baton_protocol::event::Event;
+use baton_protocol::handoff::Detail;
 use baton_protocol::text::Text;
 use clap::Args;
 
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::value::Id;
+use crate::verbs::told::{Said, told};
 
 /// Take a handoff back, or call a workflow off
 ///
@@ -28,18 +31,36 @@ pub(crate) struct Cancel {
 impl Cancel {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let reason = self.reason;
-        let (command, id, what) = match session.find(&self.id)? {
+        let (command, asked) = match session.find(&self.id)? {
             Found::Handoff(handoff) => {
                 let cancel = Command::Cancel(command::Cancel { handoff, reason });
-                (cancel, handoff.to_string(), "handoff")
+                (cancel, handoff.to_string())
             }
             Found::Workflow(workflow) => {
                 let cancel = command::CancelWorkflow { workflow, reason };
-                (Command::CancelWorkflow(cancel), workflow.to_string(), "workflow")
+                (Command::CancelWorkflow(cancel), workflow.to_string())
             }
         };
-        let (reply, _) = session.submit(command)?;
-        let short = id.get(..8).unwrap_or(&id);
-        session.out.done(&reply, &id, format!("cancelled {what} {short}"))
+        let (reply, answer) = session.submit(command)?;
+        let said = cancelled(&answer);
+        told(session, (&reply, &answer), asked, |_| said.clone())
     }
+}
+
+/// What was called off: the workflow, with whatever belonged to it, or one handoff.
+fn cancelled(answer: &Answer) -> Option<Said> {
+    let closed = |event: &Event| match event {
+        Event::Closed { ending, .. } => Some(ending.word()),
+        _ => None,
+    };
+    if let Some(how) = answer.events.iter().find_map(closed) {
+        let id = answer.workflow?;
+        return Some((id.to_string(), format!("{how} workflow {}", id.short())));
+    }
+    answer.events.iter().find_map(|event| match event {
+        Event::Failed { handoff, detail: Detail::Cancelled { .. }, .. } => {
+            Some((handoff.to_string(), format!("cancelled handoff {}", handoff.short())))
+        }
+        _ => None,
+    })
 }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::bench::{self, BenchArgs};
 use crate::demo::{self, DemoArgs};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::show::Output;
 
 /// See what Baton does, in half a minute
@@ -23,7 +23,12 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, out: Output) -> Result<(), Failure> {
+        if out.json {
+            let sentence = "a story has no JSON";
+            let hint = "leave out --json, or run `baton bench --json`";
+            return Err(Failure::new(Exit::Usage, "usage", sentence, hint));
+        }
         demo::play(&self.args)
     }
 }

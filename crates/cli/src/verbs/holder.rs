@@ -2,7 +2,8 @@
 
 use baton_protocol::artifact::Produced;
 use baton_protocol::command::{self, Command, ContextUpdates, Percent, ResultContent, ReturnAudit};
-use baton_protocol::handoff::{ContentType, ReturnStatus};
+use baton_protocol::event::Event;
+use baton_protocol::handoff::{ContentType, Detail, ReturnStatus};
 use baton_protocol::id::Fence;
 use baton_protocol::text::Text;
 use clap::Args;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::value::{Assignment, Id, Product, body, body_file, changes, word};
+use crate::verbs::told::told;
 
 /// Say how it goes, which also renews your file locks
 #[derive(Debug, Args)]
@@ -42,13 +44,19 @@ fn percent(text: &str) -> Result<Percent, String> {
 impl Progress {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let workflow = session.workflow(&self.workflow)?;
-        let (reply, _) = session.submit(Command::Progress(command::Progress {
+        let (reply, answer) = session.submit(Command::Progress(command::Progress {
             workflow,
             fence: Fence(self.fence),
             note: self.note,
             percent: self.percent,
         }))?;
-        session.out.done(&reply, workflow, format!("noted for {}", workflow.short()))
+        let workflow = answer.workflow.unwrap_or(workflow);
+        told(session, (&reply, &answer), workflow, |event| match event {
+            Event::Progressed { .. } => {
+                Some((workflow.to_string(), format!("noted for {}", workflow.short())))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -104,8 +112,14 @@ impl Return {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let handoff = session.handoff(&self.handoff)?;
         let give = self.command(session, handoff)?;
-        let (reply, _) = session.submit(Command::Return(Box::new(give)))?;
-        session.out.done(&reply, handoff, format!("returned {}", handoff.short()))
+        let (reply, answer) = session.submit(Command::Return(Box::new(give)))?;
+        told(session, (&reply, &answer), handoff, |event| match event {
+            Event::Completed { handoff, result: Some(_), .. }
+            | Event::Failed { handoff, detail: Detail::Error { .. }, .. } => {
+                Some((handoff.to_string(), format!("returned {}", handoff.short())))
+            }
+            _ => None,
+        })
     }
 
     fn command(
@@ -171,13 +185,20 @@ pub(crate) struct Complete {
 impl Complete {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let workflow = session.workflow(&self.workflow)?;
-        let (reply, _) = session.submit(Command::Complete(command::Complete {
+        let (reply, answer) = session.submit(Command::Complete(command::Complete {
             workflow,
             fence: self.fence.map(Fence),
             result: self.result_json.as_deref().map(body_file).transpose()?,
             note: self.note,
         }))?;
-        session.out.done(&reply, workflow, format!("completed {}", workflow.short()))?;
+        let workflow = answer.workflow.unwrap_or(workflow);
+        told(session, (&reply, &answer), workflow, |event| match event {
+            Event::Closed { ending, .. } => {
+                let sentence = format!("{} {}", ending.word(), workflow.short());
+                Some((workflow.to_string(), sentence))
+            }
+            _ => None,
+        })?;
         session.next(&[format!("baton show {}", workflow.short())]);
         Ok(())
     }

@@ -6,25 +6,42 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use baton_protocol::agent::{Capability, Profile, Role};
+use baton_protocol::agent::Profile;
 use baton_protocol::id::AgentId;
 use baton_protocol::limits::REQUEST_BYTES_MAX;
-use baton_protocol::text::Text;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::front::from_markdown;
 use crate::failure::Failure;
 
 /// Files that one import reads.
 const FILES_MAX: usize = 1_000;
 
+const NO_FRONT: &str = "no front matter; expected --- on the first line, name: …, and --- again";
+
+/// What files hold.
+#[derive(Debug)]
+pub(crate) struct Imported {
+    pub(crate) profiles: Vec<Profile>,
+    /// Files that define no agent and lie in a folder among others that do.
+    pub(crate) skipped: Vec<PathBuf>,
+}
+
 /// Reads every agent from `paths`, or says which file is wrong, where, and what was expected.
-pub(crate) fn profiles(paths: &[PathBuf]) -> Result<Vec<Profile>, Failure> {
+pub(crate) fn profiles(paths: &[PathBuf]) -> Result<Imported, Failure> {
     let mut found: BTreeMap<AgentId, PathBuf> = BTreeMap::new();
-    let mut profiles = Vec::new();
+    let (mut profiles, mut skipped) = (Vec::new(), Vec::new());
     for file in files(paths)? {
-        for profile in read(&file)? {
+        let Some(defined) = read(&file)? else {
+            if paths.contains(&file) {
+                return Err(wrong(&file, NO_FRONT));
+            }
+            skipped.push(file);
+            continue;
+        };
+        for profile in defined {
             if profile.id.is_operator() {
                 let why = "the name operator is reserved for the person who runs the workspace";
                 return Err(wrong(&file, why));
@@ -36,7 +53,10 @@ pub(crate) fn profiles(paths: &[PathBuf]) -> Result<Vec<Profile>, Failure> {
             profiles.push(profile);
         }
     }
-    Ok(profiles)
+    match (profiles.as_slice(), skipped.first()) {
+        ([], Some(file)) => Err(wrong(file, NO_FRONT)),
+        _ => Ok(Imported { profiles, skipped }),
+    }
 }
 
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
@@ -77,7 +97,8 @@ fn kind(path: &Path) -> Option<FileKind> {
     }
 }
 
-fn read(file: &Path) -> Result<Vec<Profile>, Failure> {
+/// The agents that a file defines; nothing if it is a text about something else.
+fn read(file: &Path) -> Result<Option<Vec<Profile>>, Failure> {
     let kind = kind(file).ok_or_else(|| wrong(file, "expected a .yaml, .yml or .md file"))?;
     let size = fs::metadata(file).map_err(|error| wrong(file, error))?.len();
     if size > REQUEST_BYTES_MAX as u64 {
@@ -85,8 +106,8 @@ fn read(file: &Path) -> Result<Vec<Profile>, Failure> {
     }
     let text = fs::read_to_string(file).map_err(|error| wrong(file, error))?;
     let parsed = match kind {
-        FileKind::Yaml => from_yaml(&text),
-        FileKind::Markdown => from_markdown(&text).map(|profile| vec![profile]),
+        FileKind::Yaml => from_yaml(&text).map(Some),
+        FileKind::Markdown => from_markdown(&text).map(|found| found.map(|one| vec![one])),
     };
     parsed.map_err(|Mistake { line, why }| {
         Failure::usage(
@@ -103,13 +124,13 @@ fn wrong(file: &Path, why: impl std::fmt::Display) -> Failure {
 
 /// What is wrong with a file, and where.
 #[derive(Debug, PartialEq, Eq)]
-struct Mistake {
-    line: u64,
-    why: String,
+pub(super) struct Mistake {
+    pub(super) line: u64,
+    pub(super) why: String,
 }
 
 /// Parses YAML into exactly the wanted type, so that a mistake has its place.
-fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Mistake> {
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Mistake> {
     serde_saphyr::from_str(text).map_err(|error| {
         let line = error.location().map_or(1, |location| location.line().max(1));
         let said = error.without_snippet().to_string();
@@ -143,59 +164,6 @@ fn from_yaml(text: &str) -> Result<Vec<Profile>, Mistake> {
     }
 }
 
-/// What a coding agent's definition says of it. What concerns only its own program is left alone.
-#[derive(Deserialize)]
-struct Front {
-    name: String,
-    #[serde(default)]
-    description: Option<Text>,
-    #[serde(default)]
-    role: Role,
-    #[serde(default)]
-    capabilities: Vec<Capability>,
-}
-
-fn from_markdown(text: &str) -> Result<Profile, Mistake> {
-    let opened = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"));
-    let front = opened.and_then(|rest| {
-        let closes = |line: &str| line.trim_end() == "---";
-        let mut length = 0;
-        for line in rest.split_inclusive('\n') {
-            if closes(line) {
-                return rest.get(..length);
-            }
-            length += line.len();
-        }
-        None
-    });
-    let Some(front) = front else {
-        let why = "no front matter; expected --- on the first line, name: …, and --- again";
-        return Err(Mistake { line: 1, why: why.to_owned() });
-    };
-    // The first line of the file is the one that opens the front matter.
-    let front: Front =
-        parse(front).map_err(|mistake| Mistake { line: mistake.line + 1, ..mistake })?;
-    let named = slug(&front.name);
-    let id = named.parse().map_err(|error| Mistake {
-        line: 2,
-        why: format!("name `{}` makes no agent name: {error}", front.name),
-    })?;
-    let mut profile = Profile::named(id);
-    if named != front.name {
-        profile.name = front.name.parse().ok();
-    }
-    profile.description = front.description;
-    profile.role = front.role;
-    profile.capabilities = front.capabilities;
-    Ok(profile)
-}
-
-/// The name in letters that an agent may have: `Code Reviewer` becomes `code-reviewer`.
-fn slug(name: &str) -> String {
-    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
@@ -206,7 +174,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join(name), text).expect("a file");
         let told: String = match profiles(&[folder.path().to_owned()]) {
-            Ok(profiles) => profiles.iter().map(summary).collect(),
+            Ok(imported) => imported.profiles.iter().map(summary).collect(),
             Err(failure) => {
                 let sentence = failure.sentence.replace(&folder.path().display().to_string(), "");
                 format!("{sentence:.80}\n")
@@ -275,7 +243,7 @@ mod tests {
             "a.yaml",
             "id: a\ncapabilities:\n  - {id: sql, proficiency: 7}\n",
             expect![[r#"
-                /a.yaml:3: expected a capability name, or {id, proficiency}
+                /a.yaml:3: expected a capability name, or {id, proficiency 0.0 to 1.0} and nothi
             "#]],
         );
         check(
@@ -336,14 +304,14 @@ mod tests {
             "none.md",
             "You are a reviewer.\n",
             expect![[r#"
-                /none.md:1: no front matter; expected --- on the first line, name: …, and --- ag
+                /none.md: no front matter; expected --- on the first line, name: …, and --- agai
             "#]],
         );
         check(
             "open.md",
             "---\nname: x\n",
             expect![[r#"
-                /open.md:1: no front matter; expected --- on the first line, name: …, and --- ag
+                /open.md:1: the front matter has no end; expected --- on a line of its own
             "#]],
         );
         check(
@@ -367,5 +335,58 @@ mod tests {
                 /bad.md:3: unknown variant `boss`, expected one of worker, reviewer, architect, 
             "#]],
         );
+    }
+
+    #[test]
+    fn front_matter_that_is_no_yaml_is_read_line_by_line() {
+        check(
+            "colon.md",
+            "---\nname: reviewer\ndescription: Use this: when code changed. Example: a: b\n\
+             tools: *\nrole: reviewer\n---\n",
+            expect![[r#"
+                "reviewer" "reviewer" "Use this: when code changed. Example: a: b"
+            "#]],
+        );
+        check(
+            "list.md",
+            "---\nname: 'tester'\ndescription: >\n  Tests: all\n  of it\nnote: a: b\n\
+             capabilities:\n  - \"rust\"\n---\n",
+            expect![[r#"
+                "tester" "worker" "Tests: all of it" [{"id":"rust","proficiency":1.0}]
+            "#]],
+        );
+        check(
+            "short.md",
+            "---\nname: x\nd: a: b\ncapabilities: [a, b]\n---\n",
+            expect![[r#"
+            "x" "worker" [{"id":"a","proficiency":1.0},{"id":"b","proficiency":1.0}]
+        "#]],
+        );
+        check(
+            "boss.md",
+            "---\nname: x\nd: a: b\nrole: boss\n---\n",
+            expect![[r#"
+            /boss.md:4: unknown variant `boss`, expected one of `worker`, `reviewer`, `archi
+        "#]],
+        );
+        check(
+            "nobody.md",
+            "---\nd: a: b\n---\n",
+            expect![[r#"
+            /nobody.md:2: missing field `name`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_text_about_something_else_is_skipped_in_a_folder_and_an_error_by_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let readme = folder.path().join("README.md");
+        fs::write(&readme, "# Our agents\n").expect("a file");
+        fs::write(folder.path().join("a.md"), "\u{feff}---\nname: a\n---\n").expect("a file");
+        let imported = profiles(&[folder.path().to_owned()]).expect("an agent");
+        assert_eq!((imported.profiles.len(), imported.skipped), (1, vec![readme.clone()]));
+        let failure = profiles(&[readme]).expect_err("no agent");
+        assert!(failure.sentence.contains("no front matter"), "{}", failure.sentence);
     }
 }

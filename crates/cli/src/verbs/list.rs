@@ -7,6 +7,7 @@ use clap::Args;
 use crate::client::Query;
 use crate::failure::Failure;
 use crate::session::Session;
+use crate::value::at_least_one;
 use crate::verbs::rows;
 
 /// List workflows, or handoffs
@@ -29,7 +30,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "AGENT", requires = "handoffs")]
     agent: Option<AgentId>,
     /// How many at most
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least_one())]
     limit: u32,
 }
 

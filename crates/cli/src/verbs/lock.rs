@@ -11,13 +11,15 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::show::table::Table;
-use crate::show::time::{both, relative};
+use crate::show::time::{both, now, relative};
 use crate::value::Id;
+use crate::verbs::told::told;
 
 /// Lock files before you write to them, all of them or none
 ///
-/// A lock lasts for its lease, is renewed by `baton progress` and by asking again, and ends with
-/// your hold. A refusal names the holder.
+/// A lock is on exactly the file that is named, by whichever path or link it is reached; a lock on
+/// a folder does not cover what is in it. It lasts for its lease, is renewed by `baton progress`
+/// and by asking again, and ends with your hold. A refusal names the holder.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -34,7 +36,7 @@ pub(crate) struct Lock {
     /// Let others share them
     #[arg(long)]
     shared: bool,
-    /// For how long, unless renewed [default: 10m]
+    /// For how long, unless renewed; at most 30d [default: 10m]
     #[arg(long = "for", value_name = "DURATION")]
     lease: Option<Allowance>,
     /// The number of your hold; only the operator may leave it out
@@ -56,13 +58,14 @@ impl Lock {
             mode: if self.shared { LockMode::Shared } else { LockMode::Exclusive },
             lease: self.lease,
         }))?;
-        let until = answer.events.iter().find_map(|event| match event {
-            Event::Locked { until, .. } => Some(*until),
+        let workflow = answer.workflow.unwrap_or(workflow);
+        told(session, (&reply, &answer), workflow, |event| match event {
+            Event::Locked { paths, until, .. } => {
+                let sentence = format!("locked {} until {}", count(paths), both(*until, now()));
+                Some((workflow.to_string(), sentence))
+            }
             _ => None,
-        });
-        let until = until.map(|at| format!(" until {}", both(at, session.out.now)));
-        let sentence = format!("locked {}{}", count(&self.paths), until.unwrap_or_default());
-        session.out.done(&reply, workflow, sentence)
+        })
     }
 }
 
@@ -117,13 +120,18 @@ pub(crate) struct Unlock {
 impl Unlock {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let workflow = session.workflow(&self.workflow)?;
-        let (reply, _) = session.submit(Command::Unlock(command::UnlockFiles {
+        let (reply, answer) = session.submit(Command::Unlock(command::UnlockFiles {
             workflow,
             fence: self.fence.map(Fence),
             paths: files(session, &self.paths)?,
         }))?;
-        let what = if self.paths.is_empty() { "all".to_owned() } else { count(&self.paths) };
-        session.out.done(&reply, workflow, format!("unlocked {what}"))
+        let workflow = answer.workflow.unwrap_or(workflow);
+        told(session, (&reply, &answer), workflow, |event| match event {
+            Event::Unlocked { paths, .. } => {
+                Some((workflow.to_string(), format!("unlocked {}", count(paths))))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -132,9 +140,9 @@ fn files(session: &Session, paths: &[String]) -> Result<Vec<FilePath>, Failure> 
     paths.iter().map(|path| place.file(path)).collect()
 }
 
-fn count(paths: &[String]) -> String {
+fn count(paths: &[FilePath]) -> String {
     match paths {
-        [one] => one.clone(),
+        [one] => one.to_string(),
         many => format!("{} files", many.len()),
     }
 }

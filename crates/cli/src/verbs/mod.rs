@@ -9,6 +9,7 @@ mod backup;
 mod cancel;
 mod completions;
 mod demo;
+mod front;
 mod holder;
 mod import;
 mod inbox;
@@ -23,6 +24,7 @@ mod show;
 mod start;
 mod stats;
 mod token;
+mod told;
 mod vars;
 mod wait;
 
@@ -74,11 +76,11 @@ pub(crate) enum Verb {
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     let Cli { global, verb } = cli;
     let (json, quiet, color) = (global.json, global.quiet, global.color());
-    let out = Output { json, quiet, color, now: time::now() };
+    let out = Output { json, quiet, color, begun: time::now() };
     match verb {
         Verb::Init(init) => init.run(out),
         Verb::Completions(completions) => completions.run(out),
-        Verb::Demo(demo) => demo.run(),
+        Verb::Demo(demo) => demo.run(out),
         Verb::Bench(bench) => bench.run(out),
         Verb::Serve(serve) => serve.run(&Workspace::find(global.workspace.as_deref())?),
         Verb::Agent(agent) => agent.run(&session(global, out)?),

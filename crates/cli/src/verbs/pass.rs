@@ -113,7 +113,8 @@ struct Context {
     /// A variable to write; the value is JSON if it reads as JSON, else text
     #[arg(long, value_name = "NAME=VALUE")]
     var: Vec<Assignment>,
-    /// A variable that a delegate may see; a sequential pass moves all
+    /// A variable that goes into the delegate's package; a sequential pass moves all.
+    /// It is no wall: whoever holds a part of the work may read all its variables
     #[arg(long, value_name = "NAME")]
     share: Vec<VariableName>,
     /// A product: a path or URI, and its type if it is not a mere file
@@ -181,7 +182,7 @@ impl Pass {
         };
         let place = session.place();
         let artifacts = context.artifact.into_iter().map(|product| product.produced(&place));
-        let deadline = context.deadline.map(|when| when.ahead(session.out.now));
+        let deadline = context.deadline.map(|when| when.ahead(session.out.begun));
         Ok(command::Pass {
             workflow: self.workflow.map(|id| session.workflow(&id)).transpose()?,
             fence: self.fence.map(Fence),
@@ -238,7 +239,9 @@ fn told(session: &Session, reply: &Reply, answer: &Answer) -> Result<(), Failure
         Event::Initiated { terms, .. } => Some(terms),
         _ => None,
     });
-    let Some(terms) = terms else { return out.done(reply, "", "nothing new") };
+    let Some(terms) = terms else {
+        return super::told::told(session, (reply, answer), "", |_| None);
+    };
     let (to, short) = (&terms.to_agent, terms.id.short());
     let of = answer.workflow.map(|id| format!(" (workflow {})", id.short())).unwrap_or_default();
     out.done(reply, terms.id, format!("passed to {to} as handoff {short}{of}"))?;

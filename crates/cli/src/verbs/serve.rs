@@ -69,34 +69,52 @@ impl Serve {
             Ok(()) => Ok(()),
             // Somebody serves this workspace, which is all that was wanted.
             Err(ServeError::AlreadyRunning { .. }) if self.background => Ok(()),
-            Err(error) => {
-                let hint = "`baton status` tells whether another coordinator runs here";
-                Err(Failure::failed(causes(&error), hint))
-            }
+            Err(error) => Err(not_served(&error)),
         }
     }
 }
 
+fn not_served(error: &ServeError) -> Failure {
+    let why = causes(error);
+    let hint = match error {
+        ServeError::AlreadyRunning { .. } => "`baton status` tells which process it is",
+        ServeError::Ledger { why } if why.contains(" is damaged") => {
+            "nothing was changed; restore `.baton/ledger` and `.baton/blobs` from a `baton backup` \
+             into an empty .baton"
+        }
+        ServeError::Ledger { .. } => "check the permissions of .baton/ledger and its disk",
+        ServeError::Stopped | ServeError::Io { .. } => "check the disk, then start it again",
+    };
+    Failure::failed(why, hint)
+}
+
+/// What is known of a coordinator that has the ledger and cannot be asked.
+const UNREACHABLE: &str = "a coordinator runs, but its socket is not there: it is just starting, \
+                           or its socket was removed and it will end within seconds";
+
 /// Tell whether the coordinator runs, and how it is
+///
+/// With --quiet only its process id is printed, and nothing when there is none.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   baton status
-  baton status --json | jq .pid")]
+  kill -9 $(baton status -q)")]
 pub(crate) struct Status {}
 
 impl Status {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let out = session.out;
         let Some(reply) = session.client.peek(Method::GET, "/v1/status")? else {
-            if out.json {
-                return out.value(&json!({"running": false}));
-            }
+            return nobody(session);
+        };
+        if out.quiet && !out.json {
+            let status: view::Status = reply.read()?;
             return out.page(|page| {
-                page.line("no coordinator runs here; the next verb starts one");
+                page.line(status.pid);
                 Ok(())
             });
-        };
+        }
         out.answer(&reply, |page| {
             let status: view::Status = reply.read()?;
             page.line(format!("the coordinator runs as process {}", status.pid));
@@ -111,6 +129,22 @@ impl Status {
             Ok(())
         })
     }
+}
+
+fn nobody(session: &Session) -> Result<(), Failure> {
+    let out = session.out;
+    let held = session.client.workspace().is_held();
+    if out.json {
+        return out.value(&json!({"running": held, "reachable": false}));
+    }
+    if out.quiet {
+        return Ok(());
+    }
+    out.page(|page| {
+        let none = "no coordinator runs here; the next verb starts one";
+        page.line(if held { UNREACHABLE } else { none });
+        Ok(())
+    })
 }
 
 /// Stop the coordinator
@@ -133,6 +167,9 @@ impl Stop {
             gone(session, running.pid)?;
         }
         let stopped = running.is_some();
+        if !stopped && session.client.workspace().is_held() {
+            return Err(Failure::failed(UNREACHABLE, "run `baton stop` again in a moment"));
+        }
         if out.json {
             return out.value(&json!({"stopped": stopped}));
         }

@@ -1,6 +1,7 @@
 //! `baton start`: begins a workflow.
 
 use baton_protocol::command::{self, Command};
+use baton_protocol::event::Event;
 use baton_protocol::handoff::{Constraints, Priority};
 use baton_protocol::text::Text;
 use clap::Args;
@@ -8,6 +9,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::value::{Assignment, When, changes};
+use crate::verbs::told::told;
 
 /// Begin a workflow
 ///
@@ -38,17 +40,22 @@ pub(crate) struct Start {
 impl Start {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let out = session.out;
-        let title = self.title.as_str().to_owned();
-        let deadline = self.deadline.map(|when| when.ahead(out.now));
+        let deadline = self.deadline.map(|when| when.ahead(out.begun));
         let (reply, answer) = session.submit(Command::Start(command::Start {
             title: self.title,
             priority: self.priority,
             variables: changes(self.var)?,
             constraints: Constraints { budget: self.budget, deadline },
         }))?;
-        let Some(id) = answer.workflow else { return out.done(&reply, "", "nothing new") };
+        let answered = (&reply, &answer);
+        let Some(id) = answer.workflow else { return told(session, answered, "", |_| None) };
         let fence = answer.fence.map(|fence| format!(" (fence {fence})")).unwrap_or_default();
-        out.done(&reply, id, format!("started {}: {title}{fence}", id.short()))?;
+        told(session, answered, id, |event| match event {
+            Event::Started { title, .. } => {
+                Some((id.to_string(), format!("started {}: {title}{fence}", id.short())))
+            }
+            _ => None,
+        })?;
         session.next(&[format!("baton pass {} --to AGENT --reason TEXT", id.short())]);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use baton_engine::view::{AgentView, TokenView};
 use baton_protocol::command::{self, Command};
+use baton_protocol::event::Event;
 use baton_protocol::id::AgentId;
 use baton_protocol::time::{Allowance, Timestamp};
 use clap::{Args, Subcommand};
@@ -11,8 +12,9 @@ use serde_json::json;
 use crate::failure::{Exit, Failure};
 use crate::session::Session;
 use crate::show::table::Table;
-use crate::show::time::relative;
+use crate::show::time::{now, relative};
 use crate::value::Id;
+use crate::verbs::told::told;
 
 /// Give agents credentials, and take them away
 #[derive(Debug, Args)]
@@ -77,7 +79,7 @@ impl Create {
             page.line(&created.token);
             Ok(())
         })?;
-        let end = created.expires_at.map(|at| format!(", which ends {}", relative(at, out.now)));
+        let end = created.expires_at.map(|at| format!(", which ends {}", relative(at, now())));
         out.next(&[format!("give it to {} as BATON_TOKEN{}", self.agent, end.unwrap_or_default())]);
         Ok(())
     }
@@ -176,7 +178,12 @@ impl Revoke {
             return Err(Failure::new(Exit::Refused, "ambiguous-id", sentence, hint));
         }
         let revoke = command::RevokeToken { agent: agent.clone(), token: token.id };
-        let (reply, _) = session.submit(Command::RevokeToken(revoke))?;
-        session.out.done(&reply, token.id, format!("revoked {} of {agent}", token.id.short()))
+        let (reply, answer) = session.submit(Command::RevokeToken(revoke))?;
+        told(session, (&reply, &answer), token.id, |event| match event {
+            Event::TokenRevoked { token } => {
+                Some((token.to_string(), format!("revoked {} of {agent}", token.short())))
+            }
+            _ => None,
+        })
     }
 }

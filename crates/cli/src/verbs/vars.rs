@@ -2,6 +2,7 @@
 
 use baton_engine::view::WorkflowView;
 use baton_protocol::command::{self, Command};
+use baton_protocol::event::Event;
 use baton_protocol::id::Fence;
 use clap::Args;
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::show::table::Table;
 use crate::value::{Assignment, Id, changes};
+use crate::verbs::told::told;
 
 /// Show a workflow's variables, or write them
 ///
@@ -47,15 +49,21 @@ impl Vars {
             return show(session, &reply.read()?);
         }
         let changes = changes(self.changes)?;
-        let count = changes.len();
-        let (reply, _) = session.submit(Command::SetVariables(command::SetVariables {
+        let (reply, answer) = session.submit(Command::SetVariables(command::SetVariables {
             workflow,
             fence: self.fence.map(Fence),
             changes,
             if_version: self.if_version,
         }))?;
-        let variables = if count == 1 { "variable" } else { "variables" };
-        session.out.done(&reply, workflow, format!("wrote {count} {variables}"))
+        let workflow = answer.workflow.unwrap_or(workflow);
+        told(session, (&reply, &answer), workflow, |event| match event {
+            Event::VariablesSet { changes, .. } => {
+                let count = changes.len();
+                let variables = if count == 1 { "variable" } else { "variables" };
+                Some((workflow.to_string(), format!("wrote {count} {variables}")))
+            }
+            _ => None,
+        })
     }
 }
 

@@ -309,10 +309,10 @@ misnamed 422 bad-input {"start": {"title": "Work"}}
 builder 409 already-returned
     {"return": {"handoff": "$returned", "fence": 2, "status": "failed"}}
 builder 409 stale-fence {"return": {"handoff": "$held", "fence": 1, "status": "success"}}
-builder 409 stale-fence {"return": {"handoff": "$held", "fence": 3, "status": "success"}}
+builder 409 unknown-fence {"return": {"handoff": "$held", "fence": 3, "status": "success"}}
 builder 409 stale-fence {"complete": {"workflow": "$moved_work", "fence": 1}}
 operator 409 stale-fence {"complete": {"workflow": "$moved_work", "fence": 1}}
-builder 409 stale-fence {"progress": {"workflow": "$moved_work", "fence": 9}}
+builder 409 unknown-fence {"progress": {"workflow": "$moved_work", "fence": 9}}
 operator 409 not-holder {"complete": {"workflow": "$moved_work"}}
 builder 409 not-owner {"complete": {"workflow": "$held_work", "fence": 2}}
 builder 409 not-owner

@@ -60,6 +60,13 @@ impl Desk {
         Ran::new(output, args)
     }
 
+    /// Runs it with more in its environment.
+    pub(crate) fn run_with<S: AsRef<OsStr>>(&self, args: &[S], env: &[(&str, &str)]) -> Ran {
+        let mut command = self.baton(args);
+        let output = command.envs(env.iter().copied()).output().expect("the binary runs");
+        Ran::new(output, args)
+    }
+
     /// Runs it and reads what it prints as JSON.
     pub(crate) fn json<S: AsRef<OsStr>>(&self, args: &[S]) -> Value {
         let mut words: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();

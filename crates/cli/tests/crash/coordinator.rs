@@ -83,7 +83,9 @@ impl Coordinator {
             wire.ask(&request).expect("an answer").granted()
         };
         names.map(|name| {
-            let profile = json!({"id": name, "max_concurrent_tasks": 10_000});
+            // Some delegations have little time, and may still be answered late.
+            let tasks = 10_000;
+            let profile = json!({"id": name, "max_concurrent_tasks": tasks, "answer_within": "1h"});
             post("/v1/commands", json!({"register": profile}));
             let made = post("/v1/tokens", json!({"agent": name}));
             Caller::agent(made["token"].as_str().expect("a token"))

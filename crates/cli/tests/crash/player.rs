@@ -28,7 +28,7 @@ pub(crate) struct Asked {
     pub(crate) agent: &'static str,
     caller: Caller,
     pub(crate) key: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Asked {

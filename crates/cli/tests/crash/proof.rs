@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use baton_protocol::id::CommandId;
+use baton_protocol::command::{Actor, Submission};
 use serde_json::Value;
 
 use crate::chance::Chance;
@@ -144,5 +144,7 @@ impl Proof {
 }
 
 fn command_of(asked: &Asked) -> String {
-    CommandId::from_key(asked.agent, &asked.key).to_string()
+    let command = serde_json::from_str(&asked.body).expect("a command");
+    let actor = Actor::Agent(asked.agent.parse().expect("a name"));
+    Submission::keyed(actor, &asked.key, command).id.to_string()
 }

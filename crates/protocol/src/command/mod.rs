@@ -145,9 +145,28 @@ impl Submission {
 
 impl Command {
     /// A digest of what is asked, to tell one asking from another under the same key.
+    ///
+    /// Moments that a caller may count from its own now ("in two hours") are left out: asking again
+    /// a second later is still asking the same.
     pub fn digest(&self) -> u64 {
+        let timeless = match self {
+            Self::Start(start) if start.constraints.deadline.is_some() => {
+                let constraints = Constraints { deadline: None, ..start.constraints.clone() };
+                Some(Self::Start(Start { constraints, ..start.clone() }))
+            }
+            Self::Pass(pass) if pass.context.constraints.deadline.is_some() => {
+                let mut pass = pass.clone();
+                pass.context.constraints.deadline = None;
+                Some(Self::Pass(pass))
+            }
+            Self::Accept(accept) if accept.estimated_completion.is_some() => {
+                let handoff = accept.handoff;
+                Some(Self::Accept(Accept { handoff, estimated_completion: None }))
+            }
+            _ => None,
+        };
         // Commands are plain data and always serialise.
-        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        let bytes = serde_json::to_vec(timeless.as_ref().unwrap_or(self)).unwrap_or_default();
         let digest: [u8; 32] = Sha256::digest(&bytes).into();
         u64::from_be_bytes([
             digest[0], digest[1], digest[2], digest[3], digest[4], digest[5], digest[6], digest[7],

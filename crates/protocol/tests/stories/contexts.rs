@@ -24,9 +24,11 @@ fn a_write_over_what_one_has_not_seen_is_refused() {
             2s h1 delegation to builder answer by 62s
             3s h1 accepted by builder fence 2 back by 63s
             4s set db="postgres"
-            5s refused [stale-variable]: variable db was changed by builder: it is at version 2
+            5s refused [stale-variable]: variable db was changed by builder: it is at
+                version 2
             6s set db="mysql"
-            7s refused [stale-variable]: variable db was changed by planner: it is at version 3
+            7s refused [stale-variable]: variable db was changed by planner: it is at
+                version 3
             8s h1 completed
         "#]],
     );
@@ -45,8 +47,10 @@ fn variables_with_a_meaning_take_only_what_fits() {
         expect![[r#"
             0s started by planner
             1s set task_status="blocked"
-            2s refused [bad-variable]: variable task_status does not take this value; expected one of pending, in_progress, blocked, complete, failed
-            3s refused [read-only-variable]: variable task_id is kept by Baton and cannot be written
+            2s refused [bad-variable]: variable task_status does not take this value;
+                expected one of pending, in_progress, blocked, complete, failed
+            3s refused [read-only-variable]: variable task_id is kept by Baton and cannot
+                be written
             4s set task_priority="high"
         "#]],
     );

@@ -35,7 +35,8 @@ fn a_delegation_without_an_end_is_refused() {
         ",
         expect![[r#"
             0s started by planner
-            1s refused [timeout-required]: a delegation must say how long it may take (return_protocol.timeout)
+            1s refused [timeout-required]: a delegation must say how long it may take
+                (return_protocol.timeout)
         "#]],
     );
 }
@@ -63,7 +64,8 @@ fn the_same_return_twice_is_one_and_another_is_refused() {
             5s refused [unknown-fence]: fence 9 was never given in this workflow
             6s h1 completed
             7s nothing new
-            8s refused [already-returned]: handoff h1 has returned already, with another result
+            8s refused [already-returned]: handoff h1 has returned already, with another
+                result
         "#]],
     );
 }
@@ -94,11 +96,14 @@ fn a_late_holder_is_reminded_then_replaced_and_its_fence_is_dead() {
             22s h1 reminded, timeout at 32s
             31s nothing is due
             32s h1 timed out, fence 2 ends, again at 34s
-            33s refused [stale-fence]: fence 2 is no longer in force; nobody holds the work now
+            33s refused [stale-fence]: fence 2 is no longer in force; nobody holds the
+                work now
             34s h1 sent again
-            35s refused [stale-fence]: fence 2 is no longer in force; nobody holds the work now
+            35s refused [stale-fence]: fence 2 is no longer in force; nobody holds the
+                work now
             36s h1 accepted by builder fence 3 back by 56s
-            37s refused [stale-fence]: fence 2 is no longer in force; builder holds the work with fence 3
+            37s refused [stale-fence]: fence 2 is no longer in force; builder holds the
+                work with fence 3
             38s h1 completed
         "#]],
     );
@@ -220,7 +225,8 @@ fn what_a_late_holder_passed_on_ends_with_it() {
             5s h2 accepted by reviewer fence 3 back by 3605s
             6s b.rs locked (exclusive) by reviewer until 606s
             22s h1 reminded, timeout at 32s
-            32s h2 failed: cancelled by builder releasing b.rs, h1 timed out, fence 2 ends releasing a.rs, again at 34s
+            32s h2 failed: cancelled by builder releasing b.rs, h1 timed out, fence 2 ends
+                releasing a.rs, again at 34s
             33s refused [handoff-over]: handoff h2 is over: cancelled
             34s a.rs locked (exclusive) by planner until 634s
             35s b.rs locked (exclusive) by planner until 635s
@@ -270,7 +276,8 @@ fn a_sender_that_said_it_waits_does_wait() {
         expect![[r#"
             0s started by planner
             1s h1 delegation to builder answer by 61s
-            2s refused [sender-blocked]: planner waits for handoff h1 and said it does nothing else meanwhile
+            2s refused [sender-blocked]: planner waits for handoff h1 and said it does
+                nothing else meanwhile
             3s h1 accepted by builder fence 2 back by 63s
             4s h1 completed
             5s h2 delegation to reviewer answer by 65s
@@ -295,7 +302,8 @@ fn a_failed_return_ends_the_handoff_with_the_holders_words() {
             2s h1 accepted by builder fence 2 back by 62s
             3s h1 failed: error
             4s nothing new
-            5s refused [already-returned]: handoff h1 has returned already, with another result
+            5s refused [already-returned]: handoff h1 has returned already, with another
+                result
         "#]],
     );
 }
@@ -315,7 +323,8 @@ fn a_subtask_that_nobody_answers_does_not_wait_for_ever() {
             0s started by planner
             1s h1 delegation to builder answer by 21s
             20s nothing is due
-            21s h1 rejected by builder: unavailable: no answer in time, h1 failed: unavailable
+            21s h1 rejected by builder: unavailable: no answer in time, h1 failed:
+                unavailable
             22s refused [handoff-over]: handoff h1 is over: unavailable
             23s workflow completed by planner
         "#]],

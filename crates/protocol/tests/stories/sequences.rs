@@ -67,9 +67,12 @@ fn a_sender_whose_work_moved_on_is_refused_by_its_fence() {
             0s started by planner
             1s h1 sequential to builder
             2s h1 accepted by builder fence 2, h1 completed
-            3s refused [stale-fence]: fence 1 is no longer in force; builder holds the work with fence 2
-            4s refused [stale-fence]: fence 1 is no longer in force; builder holds the work with fence 2
-            5s refused [stale-fence]: fence 1 is no longer in force; builder holds the work with fence 2
+            3s refused [stale-fence]: fence 1 is no longer in force; builder holds the
+                work with fence 2
+            4s refused [stale-fence]: fence 1 is no longer in force; builder holds the
+                work with fence 2
+            5s refused [stale-fence]: fence 1 is no longer in force; builder holds the
+                work with fence 2
             6s refused [fence-of-another]: fence 2 is builder's, not planner's
             7s refused [fence-required]: builder did not show the fence of its hold
         "#]],
@@ -92,7 +95,8 @@ fn a_rejected_pass_leaves_the_work_with_its_sender() {
             0s started by planner
             1s h1 sequential to builder
             2s refused [for-another]: handoff h1 is for builder, not for reviewer
-            3s h1 rejected by builder: too busy today, h1 failed: rejected (too busy today)
+            3s h1 rejected by builder: too busy today, h1 failed: rejected (too busy
+                today)
             4s refused [handoff-over]: handoff h1 is over: rejected
             5s h2 sequential to reviewer
             6s h2 accepted by reviewer fence 2, h2 completed
@@ -179,7 +183,9 @@ fn capabilities_decide_whether_it_is_taken_warned_or_rejected() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 sequential to builder, h1 rejected by builder: capability_mismatch: builder has none of cooking, dancing, h1 failed: rejected (capability_mismatch: builder has none of cooking, dancing)
+            1s h1 sequential to builder, h1 rejected by builder: capability_mismatch:
+                builder has none of cooking, dancing, h1 failed: rejected
+                (capability_mismatch: builder has none of cooking, dancing)
             2s h2 sequential to builder lacking cooking
             3s h2 accepted by builder fence 2, h2 completed
         "#]],
@@ -227,8 +233,10 @@ fn a_cancelled_workflow_ends_everything_in_it() {
             2s h1 accepted by builder fence 2 back by 62s
             3s h2 delegation to reviewer answer by 33s
             4s h2 accepted by reviewer fence 3 back by 34s
-            5s refused [not-yours]: rival may not cancel this: only planner or the operator may
-            6s h2 failed: cancelled by operator, h1 failed: cancelled by operator, workflow cancelled by operator
+            5s refused [not-yours]: rival may not cancel this: only planner or the
+                operator may
+            6s h2 failed: cancelled by operator, h1 failed: cancelled by operator,
+                workflow cancelled by operator
             7s refused [unknown-handoff]: there is no handoff h2
         "#]],
     );

@@ -3,8 +3,6 @@
 //! This is the only code that knows the API, so a refactoring edits one file and not a hundred
 //! tests. Handoffs are called h1, h2 … in the order in which they began; the workflow is called w.
 
-use std::fmt::Write as _;
-
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::event::{Decision, Event};
 use baton_protocol::handoff::{Detail, Due};
@@ -57,7 +55,7 @@ impl Teller {
                 _ => time.parse::<Allowance>().expect("a time").after(Timestamp::default()),
             };
             let outcome = self.deed(rest.trim());
-            let _ = writeln!(told, "{time} {outcome}");
+            wrap(&mut told, &format!("{time} {outcome}"));
         }
         told
     }
@@ -127,7 +125,8 @@ impl Teller {
                 "mode": if verb == "locks" { "exclusive" } else { "shared" },
             }}),
             "unlocks" => {
-                json!({ "unlock": { "workflow": workflow, "fence": fence, "paths": [rest.first()] } })
+                let paths = [rest.first()];
+                json!({ "unlock": { "workflow": workflow, "fence": fence, "paths": paths } })
             }
             other => panic!("nobody knows how to {other}"),
         }
@@ -267,6 +266,24 @@ impl Teller {
             other => other.word().to_owned(),
         }
     }
+}
+
+/// Writes a long line as several, so that it can be read beside its script.
+fn wrap(told: &mut String, line: &str) {
+    const WIDTH: usize = 78;
+    let mut width = 0;
+    for (n, word) in line.split(' ').enumerate() {
+        if n > 0 && width + 1 + word.chars().count() > WIDTH {
+            told.push_str("\n    ");
+            width = 4;
+        } else if n > 0 {
+            told.push(' ');
+            width += 1;
+        }
+        told.push_str(word);
+        width += word.chars().count();
+    }
+    told.push('\n');
 }
 
 fn variables(pairs: Option<&str>) -> Value {
