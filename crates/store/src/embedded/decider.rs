@@ -23,7 +23,7 @@ use crate::log::LogReader;
 ///
 /// Few, so that the disk is never idle while commands wait: it takes what there is, and the next
 /// ones come together while it works.
-const JOBS_AT_ONCE_MAX: usize = 8;
+const JOBS_AT_ONCE_MAX: usize = 12;
 
 /// What became of a job.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, LedgerError>>;
