@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anstream::ColorChoice;
 use baton_protocol::id::AgentId;
+use baton_protocol::limits::KEY_BYTES_MAX;
 use clap::{Args, Command, CommandFactory, Parser, ValueEnum};
 
 use crate::show::width;
@@ -77,7 +78,6 @@ impl Global {
 
 /// A key travels in a header, so it must be printable and short.
 fn key(text: &str) -> Result<String, String> {
-    const KEY_BYTES_MAX: usize = 128;
     let fits = (1..=KEY_BYTES_MAX).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_graphic());
     if fits {

@@ -25,7 +25,7 @@ use crate::launch;
 use crate::workspace::Workspace;
 
 /// How long an ordinary question may take.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+const REPLY_WITHIN: Duration = Duration::from_secs(60);
 /// How long a question about the whole ledger may take.
 const WHOLE_LEDGER_WITHIN: Duration = Duration::from_secs(3_600);
 /// Bytes of one answer; far above what a page of a view can hold.
@@ -114,7 +114,7 @@ impl Client {
         let body = serde_json::to_string(body).map_err(|error| {
             Failure::usage(format!("cannot write this as JSON: {error}"), "check what was given")
         })?;
-        let within = if path == "/v1/backup" { WHOLE_LEDGER_WITHIN } else { ANSWER_WITHIN };
+        let within = if path == "/v1/backup" { WHOLE_LEDGER_WITHIN } else { REPLY_WITHIN };
         let key = Some(self.next_key()?);
         self.ask(&Ask {
             method: Method::POST,
@@ -253,7 +253,7 @@ impl Client {
 
 fn reading(path: String, wait: Duration) -> Ask {
     let whole = path == "/v1/audit/verify";
-    let within = if whole { WHOLE_LEDGER_WITHIN } else { ANSWER_WITHIN };
+    let within = if whole { WHOLE_LEDGER_WITHIN } else { REPLY_WITHIN };
     let within = within + wait;
     Ask { method: Method::GET, path, body: None, key: None, within, repeatable: true }
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const GHOST: &str = "there is no agent ghost";
 
 #[test]
-fn the_five_minute_tour() {
+fn work_is_passed_taken_and_completed() {
     let desk = Desk::new();
     let say = |args: &[&str]| desk.run(args).ok();
     say(&["agent", "add", "builder", "--capability", "rust"]);
@@ -133,7 +133,7 @@ fn a_coordinator_that_cannot_start_says_why() {
 }
 
 #[test]
-fn every_verb_prints_json_when_asked() {
+fn every_question_prints_json_when_asked() {
     let desk = Desk::with(&["builder"]);
     let workflow = desk.start("Work");
     for args in [

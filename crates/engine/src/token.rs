@@ -2,11 +2,11 @@
 
 use baton_protocol::agent::Token;
 use baton_protocol::command::{Actor, Command, IssueToken, Submission};
+use baton_protocol::event::Event;
 use baton_protocol::id::{AgentId, CommandId, TokenId};
 use baton_protocol::time::{Allowance, Timestamp};
-use baton_store::{LedgerError, Scope};
+use baton_store::{Hash, LedgerError, Scope};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::engine::{Engine, SubmitError};
@@ -37,16 +37,20 @@ impl Engine {
         span: Option<Allowance>,
     ) -> Result<NewToken, SubmitError> {
         let mut bytes = [0; SECRET_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| LedgerError::Stopped {
-            why: format!("the system gives no random bytes: {error}"),
+        getrandom::fill(&mut bytes).map_err(|error| LedgerError::Failed {
+            what: "cannot draw a secret".to_owned(),
+            source: error.to_string().into(),
         })?;
-        let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let secret = Hash::from_bytes(bytes);
         let token = format!("{PREFIX}{agent}_{secret}");
         let id = CommandId::from_key("token", &digest(&token));
         let issue = IssueToken { agent: agent.clone(), digest: digest(&token), span };
         let command = Command::IssueToken(issue);
-        self.submit(Submission { id, actor, command }).await?;
-        let expires_at = span.map(|span| span.after(self.clock.now()));
+        let answer = self.submit(Submission { id, actor, command }).await?;
+        let expires_at = answer.events.iter().find_map(|event| match event {
+            Event::TokenIssued { token } => token.expires_at,
+            _ => None,
+        });
         Ok(NewToken { token, id: id.token(), agent, expires_at })
     }
 
@@ -70,6 +74,5 @@ impl Engine {
 }
 
 fn digest(token: &str) -> String {
-    let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    Hash::of(token.as_bytes()).to_string()
 }

@@ -320,3 +320,70 @@ async fn one_key_asks_for_one_thing() {
     let refused = scene.engine.submit(two).await;
     assert!(matches!(refused, Err(SubmitError::Refused(r)) if r.code() == "key-reused"));
 }
+
+#[tokio::test]
+async fn an_artifact_says_who_made_it_and_whether_it_can_be_relied_on() {
+    let mut scene = Scene::new().await;
+    let planner = || Actor::Agent(agent("planner"));
+    let started = scene.ask(planner(), json!({ "start": { "title": "Write it down" } })).await;
+    let id = started.workflow.expect("a workflow");
+    let add = json!({ "add_artifact": {
+        "workflow": id, "fence": 1,
+        "artifact": { "type": "document", "path": "docs/plan.md", "description": "the plan" },
+    }});
+    scene.ask(planner(), add).await;
+    let view = scene.engine.workflow(Actor::Operator, id).await.expect("it is there");
+    let artifact = serde_json::to_value(&view.artifacts[0]).expect("json");
+    assert_eq!(artifact["type"], "document");
+    assert_eq!(artifact["path"], "docs/plan.md");
+    assert_eq!(artifact["created_by"], "planner");
+    assert_eq!(artifact["status"], "draft");
+    let mark = json!({ "mark_artifact": {
+        "workflow": id, "fence": 1, "artifact": artifact["id"], "status": "final",
+    }});
+    scene.ask(planner(), mark).await;
+    let view = scene.engine.workflow(Actor::Operator, id).await.expect("it is there");
+    let artifact = serde_json::to_value(&view.artifacts[0]).expect("json");
+    assert_eq!(artifact["status"], "final");
+}
+
+#[tokio::test]
+async fn a_delegates_package_has_only_what_was_shared() {
+    let mut scene = Scene::new().await;
+    let planner = || Actor::Agent(agent("planner"));
+    let variables = json!({ "branch": "login", "plan": "secret" });
+    let start = json!({ "start": { "title": "Share", "variables": variables } });
+    let started = scene.ask(planner(), start).await;
+    let pass = json!({ "pass": {
+        "workflow": started.workflow, "fence": 1, "to_agent": "builder", "type": "delegation",
+        "reason": "build it", "context": { "share": ["branch"] },
+        "return_protocol": { "timeout": "1h" },
+    }});
+    let passed = scene.ask(planner(), pass).await;
+    scene.accept(&passed).await;
+    let builder = Actor::Agent(agent("builder"));
+    let id = passed.handoff.expect("a handoff");
+    let package = scene.engine.package(builder, id).await.expect("it is there");
+    let custom = &package.handoff.context.context_variables["custom"];
+    assert_eq!(*custom, json!({ "branch": "login" }));
+}
+
+#[tokio::test]
+async fn a_check_of_the_ledger_reads_the_bodies_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::open(folder.path()).expect("a ledger");
+    let long = "word ".repeat(2_000);
+    let pass = json!({ "pass": {
+        "to_agent": "builder", "reason": "build it",
+        "context": { "conversation_history": [{ "role": "user", "content": long }] },
+    }});
+    for (key, command) in [("a", json!({ "register": { "id": "builder" } })), ("b", pass)] {
+        let command = serde_json::from_value(command).expect("a command");
+        let submission = Submission::keyed(Actor::Operator, key, command);
+        engine.submit(submission).await.expect("it is taken");
+    }
+    assert_eq!(engine.verify().await.expect("checked").problem, None);
+    std::fs::remove_dir_all(folder.path().join("blobs")).expect("removed");
+    let problem = engine.verify().await.expect("checked").problem.expect("found");
+    assert!(problem.contains("record 3"), "{problem}");
+}

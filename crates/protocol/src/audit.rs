@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::agent::Risk;
 use crate::event::Event;
 use crate::handoff::{Detail, Handoff, Return, ReturnStatus, State};
+use crate::hex::hex;
 use crate::id::{AgentId, HandoffId, WorkflowId};
 use crate::time::Timestamp;
 use crate::variables::VariableName;
@@ -142,10 +143,4 @@ fn ending(event: &Event) -> Option<&'static str> {
         Event::Failed { .. } => Some("failed"),
         _ => None,
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

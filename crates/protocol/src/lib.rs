@@ -12,6 +12,7 @@ pub mod effect;
 pub mod event;
 mod evolve;
 pub mod handoff;
+mod hex;
 pub mod id;
 pub mod limits;
 pub mod lock;

@@ -1,7 +1,7 @@
 //! Every limit on what comes from outside, in one place.
 //!
-//! Over a limit means a clear refusal at the door and nothing recorded; there is no limit that
-//! cuts silently.
+//! Over a limit means a clear refusal and nothing recorded. Two only shorten an answer: the rows of
+//! one page, and the wait in one request.
 
 use crate::time::Allowance;
 
@@ -51,12 +51,14 @@ pub const WORDS_MAX: usize = 64;
 pub const WORD_BYTES_MAX: usize = 4 * 1024;
 /// Bytes of an address on the web.
 pub const URL_BYTES_MAX: usize = 2 * 1024;
-/// Progress notes that a handoff keeps in memory; the ledger keeps all of them.
-pub const PROGRESS_KEPT_MAX: usize = 8;
 /// Times that an unanswered or unreturned handoff is sent to the same agent again.
 pub const RESENDS_MAX: u8 = 3;
 /// Tasks that one agent can be set to hold at once.
 pub const CONCURRENT_TASKS_MAX: u32 = 10_000;
+/// Bytes of the key by which a caller names a command.
+pub const KEY_BYTES_MAX: usize = 255;
+/// How long a reader may wait for news in one request.
+pub const WAIT_MAX: Allowance = Allowance::from_secs(60);
 /// Rows of one answer to a query.
 pub const PAGE_ROWS_MAX: usize = 1_000;
 
@@ -64,8 +66,8 @@ pub const PAGE_ROWS_MAX: usize = 1_000;
 pub const LOCK_LEASE: Allowance = Allowance::from_secs(600);
 /// How long after a reminder the `on_timeout` policy acts; never longer than the timeout itself.
 pub const REMINDER_GRACE: Allowance = Allowance::from_secs(10);
-/// How long an agent that Baton reaches by itself has to answer. Pull agents and people wait
-/// without limit unless their registration says otherwise.
+/// How long an agent that Baton reaches by itself has to answer. One that pulls has no limit of its
+/// own; a delegation to it waits as long as the subtask may take. People are never timed.
 pub const ANSWER_WITHIN: Allowance = Allowance::from_secs(30);
 /// The pause before the first resend; it doubles with each (2, 4, 8 s).
 pub const RESEND_BACKOFF: Allowance = Allowance::from_secs(2);

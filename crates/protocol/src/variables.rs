@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::hex::hex;
 use crate::id::AgentId;
 use crate::limits::NAME_BYTES_MAX;
 use crate::mask::{is_secret, mask};
@@ -150,7 +151,7 @@ impl Variables {
             // Maps of JSON values always serialise; the fallback would only weaken an audit hash.
             let bytes = serde_json_canonicalizer::to_vec(&plain).unwrap_or_default();
             let digest: [u8; 32] = Sha256::digest(&bytes).into();
-            digest.iter().map(|byte| format!("{byte:02x}")).collect()
+            hex(&digest)
         })
     }
 }

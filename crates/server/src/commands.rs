@@ -10,6 +10,7 @@ use baton_engine::NewToken;
 use baton_engine::view::Answer;
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::id::{AgentId, CommandId};
+use baton_protocol::limits::KEY_BYTES_MAX;
 use baton_protocol::time::Allowance;
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +18,6 @@ use crate::answer::Input;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::routes::App;
-
-/// Bytes of an idempotency key.
-const KEY_BYTES_MAX: usize = 255;
 
 /// Takes any command.
 pub(crate) async fn submit(

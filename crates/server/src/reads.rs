@@ -13,7 +13,7 @@ use baton_engine::view::{
 use baton_engine::{AuditQuery, HandoffQuery, WorkflowQuery};
 use baton_protocol::command::Actor;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
-use baton_protocol::limits::PAGE_ROWS_MAX;
+use baton_protocol::limits::{PAGE_ROWS_MAX, WAIT_MAX};
 use baton_protocol::time::{Allowance, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,6 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::routes::App;
 
-/// How long a reader may wait for news in one request.
-const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Records on a page of the audit, unless asked for otherwise.
 const AUDIT_PAGE: usize = 100;
 
@@ -265,7 +263,7 @@ async fn until<T, F: Future<Output = Result<T, baton_engine::QueryError>>>(
     ask: impl Fn() -> F,
 ) -> Result<T, Problem> {
     let wait = wait.map_or(Duration::ZERO, |span| {
-        Duration::from_micros(u64::try_from(span.as_micros()).unwrap_or(0)).min(WAIT_MAX)
+        Duration::from_micros(u64::try_from(span.min(WAIT_MAX).as_micros()).unwrap_or(0))
     });
     let mut changes = app.engine.changes();
     let mut stopping = app.stopping.subscribe();

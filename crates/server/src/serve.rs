@@ -112,15 +112,12 @@ async fn run(options: &Options) -> Result<(), ServeError> {
 }
 
 fn open(workspace: &Path, data: &Path) -> Result<Engine, ServeError> {
-    Engine::open(data).map_err(|failure| match in_use(&failure) {
-        true => ServeError::AlreadyRunning { workspace: workspace.display().to_string() },
-        false => ServeError::Ledger { why: causes(&failure) },
+    Engine::open(data).map_err(|failure| match &failure {
+        LedgerFailure::InUse { .. } => {
+            ServeError::AlreadyRunning { workspace: workspace.display().to_string() }
+        }
+        other => ServeError::Ledger { why: causes(other) },
     })
-}
-
-/// Whether another process has the ledger.
-fn in_use(failure: &LedgerFailure) -> bool {
-    matches!(failure, LedgerFailure::InUse { .. })
 }
 
 /// Listens where only the system user of the workspace can reach it.

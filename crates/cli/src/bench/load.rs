@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use baton_engine::view::Answer;
-use baton_engine::{Engine, SubmitError};
+use baton_engine::{Engine, QueryError, SubmitError};
 use baton_protocol::agent::Profile;
 use baton_protocol::command::{
     Accept, Actor, Command, Complete, ContextUpdates, GiveBack, Pass, PassAudit, PassContext,
@@ -132,7 +132,7 @@ async fn cycle(
     let accepted = timed(worker, Command::Accept(accept)).await?;
     let fence = accepted.fence.unwrap_or_default();
     timed(worker, Command::Return(Box::new(give_back(handoff, fence)))).await?;
-    let fence = Some(Fence(1));
+    let fence = Some(Fence::default().next());
     let complete = Complete { workflow, fence, result: None, note: None };
     timed(sender, Command::Complete(complete)).await?;
     Ok(())
@@ -175,6 +175,7 @@ fn give_back(handoff: HandoffId, fence: Fence) -> GiveBack {
 pub(super) async fn caught_up(engine: &Engine) -> Result<(), BenchError> {
     // Any question to the index waits for it; this one is cheap.
     match engine.find(Actor::Operator, "0").await {
+        Err(QueryError::Failed(failure)) => Err(BenchError::Baton(baton_engine::causes(&failure))),
         Ok(_) | Err(_) => Ok(()),
     }
 }

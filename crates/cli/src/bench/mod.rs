@@ -42,9 +42,9 @@ pub(crate) struct Run {
     /// Whole life cycles, index caught up.
     pub(crate) lifecycles_per_s: f64,
     /// Half of the commands were answered within this time.
-    pub p50_us: u64,
+    pub(crate) p50_us: u64,
     /// All but a hundredth were.
-    pub p99_us: u64,
+    pub(crate) p99_us: u64,
     /// The same bytes, written and synced raw at the same boundaries.
     pub(crate) raw_lifecycles_per_s: f64,
     /// What Baton reaches of the raw rate.

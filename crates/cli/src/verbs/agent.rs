@@ -102,7 +102,8 @@ struct Add {
     /// A variable it may write, or a beginning and * [default: all]
     #[arg(long, value_name = "NAME")]
     write_scope: Vec<WriteScope>,
-    /// How long it has to answer a handoff [default: without limit]
+    /// How long it has to answer a handoff [default: as long as a subtask may take, else without
+    /// limit]
     #[arg(long, value_name = "DURATION")]
     answer_within: Option<Allowance>,
     /// A command that tells it of news, split at spaces; no shell is involved

@@ -149,3 +149,19 @@ fn a_folder_of_definitions_may_hold_a_readme() {
     let known = desk.json(&["agent", "show", "reviewer"]);
     assert_eq!(known["profile"]["description"], json!("Use it: always"));
 }
+
+#[test]
+fn a_coordinator_that_nobody_needs_ends_by_itself() {
+    let desk = Desk::new();
+    let mut serve = desk.baton(&["serve", "--idle-after", "100ms"]).spawn().expect("it starts");
+    assert!(serve.wait().expect("it ends").success());
+}
+
+#[test]
+fn the_demo_plays_to_its_end() {
+    let desk = Desk::new();
+    let told = desk.run(&["demo", "--fast"]).ok();
+    for act in ["refused [stale-fence]", "is killed with SIGKILL", "intact: "] {
+        assert!(told.contains(act), "{act} is missing in:\n{told}");
+    }
+}

@@ -208,20 +208,9 @@ pub async fn a_decision_that_panics_harms_nobody_else(desk: Desk) {
 /// A record that would be too large to be read back is refused while nothing has happened yet.
 pub async fn what_is_too_large_to_record_is_refused(mut desk: Desk) {
     desk.register().await;
-    desk.told("p", "operator", json!({"start": {"title": "many files"}})).await;
+    desk.told("p", "operator", json!({"start": {"title": "many numbers"}})).await;
     let id = workflow("p");
-    for n in 0..20 {
-        let path = |file| format!("{n}/{file}/{}", "long".repeat(240));
-        let paths: Vec<_> = (0..256).map(path).collect();
-        let lock = json!({"lock": {"workflow": id, "paths": paths}});
-        desk.told(&format!("lock {n}"), "operator", lock).await;
-    }
     let (count, state) = (desk.count(), desk.state().await);
-    // Closing would name every file whose lock ends with it.
-    let close = json!({"complete": {"workflow": id}});
-    assert_eq!(desk.refused("c", "operator", close.clone()).await, "too-many");
-    let unlock = json!({"unlock": {"workflow": id}});
-    assert_eq!(desk.refused("u", "operator", unlock).await, "too-many");
     // Numbers may take more room than they were given: `1e15` has seventeen digits.
     let value: Value =
         serde_json::from_str(&format!("[{}1]", "1e15,".repeat(1_200))).expect("JSON");
@@ -232,11 +221,5 @@ pub async fn what_is_too_large_to_record_is_refused(mut desk: Desk) {
     assert_eq!((desk.count(), desk.state().await), (count, state.clone()));
     desk.restart(Stop::PowerCut);
     assert_eq!((desk.count(), desk.state().await), (count, state));
-    for n in 0..10 {
-        let path = |file| format!("{n}/{file}/{}", "long".repeat(240));
-        let paths: Vec<_> = (0..256).map(path).collect();
-        let unlock = json!({"unlock": {"workflow": id, "paths": paths}});
-        desk.told(&format!("unlock {n}"), "operator", unlock).await;
-    }
-    desk.told("c", "operator", close).await;
+    desk.told("c", "operator", json!({"complete": {"workflow": id}})).await;
 }
