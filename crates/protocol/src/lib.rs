@@ -26,4 +26,4 @@ mod world;
 pub use decide::decide;
 pub use evolve::evolve;
 pub use mask::mask;
-pub use world::World;
+pub use world::{Timer, World};

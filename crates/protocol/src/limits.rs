@@ -49,6 +49,14 @@ pub const NOTIFY_WORDS_MAX: usize = 32;
 pub const PROGRESS_KEPT_MAX: usize = 8;
 /// Times that an unanswered or unreturned handoff is sent to the same agent again.
 pub const RESENDS_MAX: u8 = 3;
+/// Times that a handoff goes to another agent before a person is asked.
+pub const REROUTES_MAX: u8 = 3;
+/// Levels that a question climbs: reviewer, architect, person.
+pub const ESCALATION_LEVELS_MAX: u8 = 3;
+/// Health checks in a row that fail before an agent counts as unhealthy.
+pub const HEALTH_FAILURES_MAX: u8 = 3;
+/// Recipients of one broadcast.
+pub const RECIPIENTS_MAX: usize = 64;
 /// Tasks that one agent can be set to hold at once.
 pub const CONCURRENT_TASKS_MAX: u32 = 10_000;
 /// Rows of one answer to a query.

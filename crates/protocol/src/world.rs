@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Agent, Profile};
 use crate::effect::{Effect, EffectId};
-use crate::handoff::Handoff;
-use crate::id::{AgentId, HandoffId, WorkflowId};
+use crate::handoff::{Handoff, State};
+use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
 use crate::lock::Locks;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -38,9 +38,21 @@ pub struct World {
     /// Where each handoff of a live workflow belongs.
     #[serde(skip)]
     pub(crate) homes: HashMap<HandoffId, WorkflowId>,
-    /// When the coordinator must look at which handoff again.
+    /// When the coordinator must look at what again.
     #[serde(skip)]
-    pub(crate) timers: BTreeSet<(Timestamp, HandoffId)>,
+    pub(crate) timers: BTreeSet<(Timestamp, Timer)>,
+    /// Handoffs that wait until an agent has room, in the order in which they get it.
+    #[serde(skip)]
+    pub(crate) queues: BTreeMap<AgentId, BTreeSet<(u8, Timestamp, HandoffId)>>,
+}
+
+/// What the coordinator must look at when its time comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// A handoff.
+    Handoff(HandoffId),
+    /// A hold whose handoff is over.
+    Hold(WorkflowId, Fence),
 }
 
 impl Default for World {
@@ -55,6 +67,7 @@ impl Default for World {
             outbox: BTreeMap::new(),
             homes: HashMap::new(),
             timers: BTreeSet::new(),
+            queues: BTreeMap::new(),
         }
     }
 }
@@ -67,7 +80,13 @@ impl World {
             for handoff in workflow.handoffs.values() {
                 self.homes.insert(handoff.terms.id, *id);
                 let wake = handoff.state.wake_at();
-                self.timers.extend(wake.map(|at| (at, handoff.terms.id)));
+                self.timers.extend(wake.map(|at| (at, Timer::Handoff(handoff.terms.id))));
+                if let Some(place) = place(handoff) {
+                    self.queues.entry(handoff.to.clone()).or_default().insert(place);
+                }
+            }
+            for (fence, hold) in &workflow.holds {
+                self.timers.extend(hold.due.map(|at| (at, Timer::Hold(*id, *fence))));
             }
         }
         self
@@ -106,13 +125,25 @@ impl World {
         self.agents.get(id).ok_or_else(|| Refusal::UnknownAgent { agent: id.clone() })
     }
 
-    /// The handoffs whose time has come, the earliest first.
-    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = HandoffId> {
-        self.timers.iter().take_while(move |(at, _)| *at <= now).map(|(_, handoff)| *handoff)
+    /// What the coordinator must look at now: what is due, the earliest first, then what waited
+    /// for room and has it.
+    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = Timer> {
+        let timers = self.timers.iter().take_while(move |(at, _)| *at <= now);
+        let queued = self.queues.iter().flat_map(|(agent, queue)| {
+            let room = self.agents.get(agent).map_or(0, Agent::room);
+            queue.iter().take(room).map(|(_, _, handoff)| Timer::Handoff(*handoff))
+        });
+        timers.map(|(_, timer)| *timer).chain(queued)
     }
 
-    /// When the next handoff's time comes.
+    /// When the coordinator must look next; the beginning of time if something has room already.
     pub fn next_wake(&self) -> Option<Timestamp> {
+        let room = |(agent, queue): (&AgentId, &BTreeSet<_>)| {
+            !queue.is_empty() && self.agents.get(agent).is_some_and(|agent| agent.room() > 0)
+        };
+        if self.queues.iter().any(room) {
+            return Some(Timestamp::default());
+        }
         self.timers.first().map(|(at, _)| *at)
     }
 
@@ -122,6 +153,12 @@ impl World {
             self.outbox.insert(EffectId { seq, n }, effect.clone());
         }
     }
+}
+
+/// The place of a handoff among those that wait for room, if it does.
+pub(crate) fn place(handoff: &Handoff) -> Option<(u8, Timestamp, HandoffId)> {
+    let waits = matches!(handoff.state, State::Queued { until: None });
+    waits.then(|| (handoff.terms.priority.rank(), handoff.initiated_at, handoff.terms.id))
 }
 
 /// JSON has no keys but strings, so the outbox is a list of pairs there.

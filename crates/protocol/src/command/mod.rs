@@ -3,7 +3,7 @@
 mod pass;
 mod returning;
 
-pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, ReturnProtocol};
+pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
 
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,10 @@ pub enum Command {
     Cancel(Cancel),
     /// Call a workflow off.
     CancelWorkflow(CancelWorkflow),
+    /// Give work from a stuck holder to another. Only a person asks this.
+    Reassign(Reassign),
+    /// Say that an agent is well, or not.
+    ReportHealth(ReportHealth),
     /// Write variables.
     SetVariables(SetVariables),
     /// Make an artifact known.
@@ -95,6 +99,8 @@ pub enum Command {
     RevokeToken(RevokeToken),
     /// Look at a handoff whose time has come. Only Baton itself asks this.
     Wake(Wake),
+    /// Look at a hold whose time has come. Only Baton itself asks this.
+    WakeHold(WakeHold),
     /// An effect was carried out. Only Baton itself asks this.
     Settle(Settle),
 }
@@ -136,7 +142,13 @@ impl Submission {
             | Command::AddArtifact(AddArtifact { workflow, .. })
             | Command::MarkArtifact(MarkArtifact { workflow, .. })
             | Command::Lock(LockFiles { workflow, .. })
+            | Command::WakeHold(WakeHold { workflow, .. })
             | Command::Unlock(UnlockFiles { workflow, .. }) => Target::Workflow(*workflow),
+            Command::Reassign(reassign) => match &reassign.what {
+                Reassigned::Workflow(id) => Target::Workflow(*id),
+                Reassigned::Handoff(id) => Target::Handoff(*id),
+            },
+            Command::ReportHealth(ReportHealth { agent, .. }) => Target::Agent(agent.clone()),
             Command::Register(profile) => Target::Agent(profile.id.clone()),
             Command::IssueToken(IssueToken { agent, .. })
             | Command::RevokeToken(RevokeToken { agent, .. }) => Target::Agent(agent.clone()),
@@ -387,6 +399,50 @@ pub struct RevokeToken {
 pub struct Wake {
     /// Which one.
     pub handoff: HandoffId,
+}
+
+/// Looks at a hold whose time has come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WakeHold {
+    /// Of which work.
+    pub workflow: WorkflowId,
+    /// Which hold.
+    pub fence: Fence,
+}
+
+/// Gives work from a stuck holder to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reassign {
+    /// The work.
+    pub what: Reassigned,
+    /// To whom.
+    pub to_agent: AgentId,
+    /// Why.
+    pub reason: Text,
+}
+
+/// What is given to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reassigned {
+    /// The whole work, taken from its owner.
+    Workflow(WorkflowId),
+    /// A handoff, taken from whoever has it.
+    Handoff(HandoffId),
+}
+
+/// Says that an agent is well, or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportHealth {
+    /// Which agent. An agent speaks only of itself.
+    pub agent: AgentId,
+    /// Whether it is.
+    pub healthy: bool,
+    /// What was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Text>,
 }
 
 /// Says that an effect was carried out.

@@ -1,7 +1,7 @@
 //! Taking a handoff back, or calling a whole workflow off.
 
 use crate::command::{Actor, Cancel, CancelWorkflow, Submission};
-use crate::decide::news;
+use crate::decide::{group, news};
 use crate::effect::{Effect, News};
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Detail, Handoff};
@@ -23,8 +23,9 @@ pub(super) fn handoff(
         let ending = handoff.state.word();
         return Err(Refusal::HandoffOver { handoff: cancel.handoff, ending });
     }
-    let mut ended = Ended { world, id, workflow, by, reason: cancel.reason.clone() };
-    let (events, effects) = ended.with_all_under(handoff);
+    let ended = Ended { world, id, workflow, by, reason: cancel.reason.clone() };
+    let (mut events, effects) = ended.with_all_under(handoff);
+    events.extend(group::ended(workflow, handoff, false));
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 
@@ -38,8 +39,8 @@ pub(super) fn workflow(
     let workflow = world.workflow(id)?;
     let owner = workflow.owning().map_or_else(AgentId::operator, |hold| hold.agent.clone());
     let by = allowed(ask, &owner)?;
-    let mut ended = Ended { world, id, workflow, by: by.clone(), reason: cancel.reason.clone() };
-    let (mut events, effects) = ended.all_under(workflow.owner);
+    let ended = Ended { world, id, workflow, by: by.clone(), reason: cancel.reason.clone() };
+    let (mut events, effects) = ended.all();
     let released = workflow.owning().map(|hold| hold.locks.iter().cloned().collect());
     let ending = Ending::Cancelled { reason: cancel.reason.clone() };
     events.push(Event::Closed { by, ending, released: released.unwrap_or_default() });
@@ -68,8 +69,21 @@ pub(super) struct Ended<'a> {
 }
 
 impl Ended<'_> {
+    /// Ends everything open, whatever it hangs from, the deepest first.
+    pub(super) fn all(&self) -> (Vec<Event>, Vec<Effect>) {
+        let (mut events, mut effects) = (Vec::new(), Vec::new());
+        let fence_of_open =
+            |fence: Fence| self.workflow.open().any(|handoff| handoff.state.fence() == Some(fence));
+        for handoff in self.workflow.open().filter(|h| !fence_of_open(h.terms.parent)) {
+            let (more_events, more_effects) = self.with_all_under(handoff);
+            events.extend(more_events);
+            effects.extend(more_effects);
+        }
+        (events, effects)
+    }
+
     /// Ends everything open that was passed under the hold `fence`, the deepest first.
-    pub(super) fn all_under(&mut self, fence: Fence) -> (Vec<Event>, Vec<Effect>) {
+    pub(super) fn all_under(&self, fence: Fence) -> (Vec<Event>, Vec<Effect>) {
         let (mut events, mut effects) = (Vec::new(), Vec::new());
         for handoff in self.workflow.open_under(fence) {
             let (more_events, more_effects) = self.with_all_under(handoff);
@@ -79,7 +93,7 @@ impl Ended<'_> {
         (events, effects)
     }
 
-    fn with_all_under(&mut self, handoff: &Handoff) -> (Vec<Event>, Vec<Effect>) {
+    fn with_all_under(&self, handoff: &Handoff) -> (Vec<Event>, Vec<Effect>) {
         let held = handoff.state.fence();
         let (mut events, mut effects) = match held {
             Some(fence) => self.all_under(fence),

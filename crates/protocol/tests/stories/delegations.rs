@@ -250,8 +250,8 @@ fn a_delegate_cannot_pass_the_whole_or_return_while_it_waits() {
             4s refused [not-owner]: builder holds a subtask; only planner owns the work
             5s h2 delegation to reviewer
             6s refused [segment-open]: 1 handoff is still open: h2
-            7s refused [segment-open]: 2 handoffs are still open: h2, h1
-            8s refused [segment-open]: 2 handoffs are still open: h2, h1
+            7s refused [segment-open]: 2 handoffs are still open: h1, h2
+            8s refused [segment-open]: 2 handoffs are still open: h1, h2
         "#]],
     );
 }

@@ -2,6 +2,9 @@
 
 mod teller;
 
+mod broadcasts;
 mod contexts;
 mod delegations;
+mod escalations;
+mod routes;
 mod sequences;

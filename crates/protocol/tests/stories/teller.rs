@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::event::{Decision, Event};
-use baton_protocol::handoff::{Detail, Due};
+use baton_protocol::handoff::{Detail, Due, Kind};
 use baton_protocol::id::{CommandId, HandoffId, WorkflowId};
 use baton_protocol::time::{Allowance, Timestamp};
 use baton_protocol::workflow::Ending;
-use baton_protocol::{World, decide, evolve};
+use baton_protocol::{Timer, World, decide, evolve};
 use serde_json::{Value, json};
 
 /// Checks that the story goes as expected.
@@ -36,11 +36,20 @@ impl Teller {
             asked: 0,
             now: Timestamp::default(),
         };
-        for name in ["planner", "builder", "reviewer", "rival"] {
-            let mut profile = json!({ "id": name });
-            if name == "builder" {
-                profile["capabilities"] = json!(["rust", { "id": "sql", "proficiency": 0.4 }]);
-            }
+        let cast = [
+            json!({ "id": "planner" }),
+            json!({ "id": "builder", "capabilities": ["rust", { "id": "sql", "proficiency": 0.4 }] }),
+            json!({ "id": "mason", "capabilities": [{ "id": "rust", "proficiency": 0.8 }],
+                    "max_concurrent_tasks": 1 }),
+            json!({ "id": "rival" }),
+            json!({ "id": "swift", "answer_within": "30s", "capabilities": ["speed"] }),
+            json!({ "id": "timid", "autonomy_budget": { "number": 3, "max_risk": "low" },
+                    "max_execution_time": "1m" }),
+            json!({ "id": "reviewer", "role": "reviewer",
+                    "autonomy_budget": { "max_risk": "high" } }),
+            json!({ "id": "architect", "role": "architect" }),
+        ];
+        for profile in cast {
             let command = serde_json::from_value(json!({ "register": profile }));
             teller.submit(Actor::Operator, command.expect("a profile")).expect("registered");
         }
@@ -65,8 +74,14 @@ impl Teller {
     fn deed(&mut self, deed: &str) -> String {
         if deed == "time passes" {
             let due: Vec<_> = self.world.due(self.now).collect();
-            let wakes = due.iter().map(|handoff| json!({ "wake": { "handoff": handoff } }));
-            let told: Vec<_> = wakes.map(|wake| self.ask(Actor::Coordinator, wake)).collect();
+            let wake = |timer: &Timer| match timer {
+                Timer::Handoff(handoff) => json!({ "wake": { "handoff": handoff } }),
+                Timer::Hold(workflow, fence) => {
+                    json!({ "wake_hold": { "workflow": workflow, "fence": fence } })
+                }
+            };
+            let told: Vec<_> =
+                due.iter().map(|timer| self.ask(Actor::Coordinator, wake(timer))).collect();
             return if told.is_empty() { "nothing is due".to_owned() } else { told.join("; ") };
         }
         let words: Vec<&str> = deed.split_whitespace().collect();
@@ -90,7 +105,19 @@ impl Teller {
         let words = |from: usize| rest.get(from..).unwrap_or(&[]).join(" ");
         match verb {
             "starts" => json!({ "start": { "title": "Fix the login" } }),
-            "passes" | "delegates" => self.pass(verb, named("to"), fence, rest),
+            "passes" | "delegates" | "broadcasts" | "escalates" => {
+                self.pass(verb, named("to"), fence, rest)
+            }
+            "reassigns" => {
+                let what = match handoff {
+                    Some(handoff) => json!({ "handoff": handoff }),
+                    None => json!({ "workflow": workflow }),
+                };
+                json!({ "reassign": { "what": what, "to_agent": named("to"), "reason": "stuck" } })
+            }
+            "is" => json!({ "report_health": {
+                "agent": rest.last(), "healthy": rest.first() == Some(&"well"),
+            }}),
             "accepts" => json!({ "accept": { "handoff": handoff } }),
             "rejects" => json!({ "reject": { "handoff": handoff, "reason": words(1) } }),
             "defers" => {
@@ -138,24 +165,49 @@ impl Teller {
             let at = rest.iter().position(|word| *word == key)?;
             rest.get(at + 1).copied()
         };
-        let kind = if verb == "passes" { "sequential" } else { "delegation" };
+        let kind = match verb {
+            "passes" => "sequential",
+            "delegates" => "delegation",
+            "broadcasts" => "broadcast",
+            _ => "escalation",
+        };
+        let (to, all) = match (verb, to) {
+            ("broadcasts", Some(all)) => (None, recipients(all)),
+            (_, to) => (to, Vec::new()),
+        };
         let needs: Vec<&str> =
             named("needing").map(|caps| caps.split(',').collect()).unwrap_or_default();
         let mut back = json!({ "blocking": rest.contains(&"blocking") });
         if let Some(timeout) = named("within") {
             back["timeout"] = json!(timeout);
         }
-        if rest.contains(&"retrying") {
-            back["on_timeout"] = json!("retry");
+        for (word, policy) in [("retrying", "retry"), ("escalating", "escalate")] {
+            if rest.contains(&word) {
+                back["on_timeout"] = json!(policy);
+            }
         }
         json!({ "pass": {
             "workflow": self.workflow,
             "fence": fence,
             "to_agent": to,
+            "to_agents": all,
+            "aggregation": named("needing-of").unwrap_or("all"),
             "type": kind,
+            "priority": named("priority").unwrap_or("normal"),
             "reason": "your turn",
-            "validation": { "required_capabilities": needs },
+            "validation": {
+                "required_capabilities": needs,
+                "autonomy_budget": named("autonomy").map(|n| n.parse::<u64>().expect("a number")),
+            },
             "return_protocol": back,
+            "audit": {
+                "decision_rationale": named("because"),
+                "risk_level": named("risk").unwrap_or("low"),
+            },
+            "routing": {
+                "on_rejection": if rest.contains(&"or-fail") { "fail" } else { "reroute" },
+                "at_capacity": if rest.contains(&"or-elsewhere") { "reroute" } else { "queue" },
+            },
         }})
     }
 
@@ -208,11 +260,39 @@ impl Teller {
         }
     }
 
+    /// Tells of events about who has what.
+    fn routing(&self, event: &Event) -> String {
+        let h = |id: &HandoffId| self.named(&id.to_string());
+        match event {
+            Event::GroupOpened { expected, .. } => format!("a broadcast of {}", expected.len()),
+            Event::Aggregated { success, successes, failures, .. } => {
+                let how = if *success { "succeeded" } else { "failed" };
+                format!("the broadcast {how} ({successes} for, {failures} against)")
+            }
+            Event::Queued { handoff, by } => format!("{} queued for {by}", h(handoff)),
+            Event::Rerouted { handoff, to, .. } => format!("{} rerouted to {to}", h(handoff)),
+            Event::Reassigned { handoff, to, released, .. } => {
+                format!("{} reassigned to {to}{}", h(handoff), freed(released))
+            }
+            Event::Reclaimed { by, fence, released, .. } => {
+                format!("reclaimed by {by} fence {fence}{}", freed(released))
+            }
+            Event::Escalated { fence, escalation, .. } => {
+                format!("fence {fence} waits for {}", h(escalation))
+            }
+            Event::Overdue { fence } => format!("fence {fence} is overdue"),
+            Event::HealthReported { healthy, .. } => {
+                (if *healthy { "found well" } else { "found unwell" }).to_owned()
+            }
+            other => other.word().to_owned(),
+        }
+    }
+
     fn event(&self, event: &Event) -> String {
         let h = |id: &HandoffId| self.named(&id.to_string());
         match event {
             Event::Started { by, .. } => format!("started by {by}"),
-            Event::Initiated { terms, answer_by, .. } => {
+            Event::Initiated { terms, answer_by, queued, .. } => {
                 let gap: Vec<_> = terms.gap.iter().map(ToString::to_string).collect();
                 let gap = if gap.is_empty() {
                     String::new()
@@ -220,13 +300,20 @@ impl Teller {
                     format!(" lacking {}", gap.join(", "))
                 };
                 let by = answer_by.map(|at| format!(" answer by {}", secs(at))).unwrap_or_default();
-                format!("{} {} to {}{gap}{by}", h(&terms.id), terms.kind.word(), terms.to_agent)
+                let waits = if *queued { " queued" } else { "" };
+                let level = match &terms.kind {
+                    Kind::Escalation(asked) => format!(" level {}", asked.level),
+                    _ => String::new(),
+                };
+                let kind = terms.kind.word();
+                format!("{} {kind}{level} to {}{gap}{by}{waits}", h(&terms.id), terms.to_agent)
             }
-            Event::Accepted { handoff, by, fence, return_by, .. } => {
+            Event::Accepted { handoff, by, fence, return_by, done_by, .. } => {
                 let back = return_by.map(|at| format!(" back by {}", secs(at))).unwrap_or_default();
-                format!("{} accepted by {by} fence {fence}{back}", h(handoff))
+                let done = done_by.map(|at| format!(" done by {}", secs(at))).unwrap_or_default();
+                format!("{} accepted by {by} fence {fence}{back}{done}", h(handoff))
             }
-            Event::Rejected { handoff, by, reason } => {
+            Event::Rejected { handoff, by, reason, .. } => {
                 format!("{} rejected by {by}: {reason}", h(handoff))
             }
             Event::Deferred { handoff, until, .. } => {
@@ -242,8 +329,9 @@ impl Teller {
                 let freed = freed(released);
                 format!("{} timed out, fence {fence} ends{freed}{again}", h(handoff))
             }
-            Event::Completed { handoff, released, .. } => {
-                format!("{} completed{}", h(handoff), freed(released))
+            Event::Completed { handoff, released, late, .. } => {
+                let late = if *late { " late" } else { "" };
+                format!("{} completed{late}{}", h(handoff), freed(released))
             }
             Event::Failed { handoff, detail, released } => {
                 format!("{} failed: {}{}", h(handoff), said(detail), freed(released))
@@ -264,9 +352,15 @@ impl Teller {
             Event::Locked { by, paths, mode, until, .. } => {
                 format!("{} locked ({mode}) by {by} until {}", paths[0], secs(*until))
             }
-            other => other.word().to_owned(),
+            other => self.routing(other),
         }
     }
+}
+
+/// Recipients by comma; a `?` means that nothing need come back.
+fn recipients(all: &str) -> Vec<Value> {
+    let one = |name: &str| json!({ "agent": name.trim_end_matches('?'), "return_expected": !name.ends_with('?') });
+    all.split(',').map(one).collect()
 }
 
 fn variables(pairs: Option<&str>) -> Value {
@@ -290,6 +384,7 @@ fn said(detail: &Detail) -> String {
     match detail {
         Detail::Rejected { reason } => format!("rejected ({reason})"),
         Detail::Cancelled { by, .. } => format!("cancelled by {by}"),
+        Detail::PassedOn { .. } => "passed on".to_owned(),
         other => other.word().to_owned(),
     }
 }

@@ -1,12 +1,17 @@
-//! Passing work on: for good, or to have it back.
+//! Passing work on: for good, to have it back, to several, or to somebody above.
 
-use crate::agent::Fit;
+mod broadcast;
+mod escalate;
+mod single;
+
+pub(super) use escalate::{Raised, raised};
+
+use crate::agent::Profile;
 use crate::command::{Pass, PassKind, Submission};
-use crate::decide::{artifact, holder, news, start, variables};
-use crate::effect::News;
-use crate::event::{Decision, Event, StreamId};
-use crate::handoff::{Delegation, Detail, Kind, Priority, Terms, Trigger};
-use crate::id::{AgentId, CapabilityId, Fence, WorkflowId};
+use crate::decide::{holder, start, variables};
+use crate::event::{Decision, Event};
+use crate::handoff::{Delegation, Handoff, Kind, Priority, State, Terms, Trigger};
+use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
 use crate::limits::{CAPABILITIES_MAX, HANDOFFS_MAX, OPEN_HANDOFFS_MAX};
 use crate::refusal::Refusal;
 use crate::text::Text;
@@ -15,56 +20,22 @@ use crate::variables::Changes;
 use crate::workflow::Workflow;
 use crate::world::World;
 
-/// Decides whether the asker may pass work to `pass.to_agent`.
-///
-/// An agent that has none of the capabilities asked for rejects by that: it is recorded like any
-/// other rejection, so the trail shows who was asked and why it came to nothing.
+/// Decides whether the asker may pass work on.
 pub(super) fn decide(
     world: &World,
     ask: &Submission,
     pass: &Pass,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
-    let to = &world.agent(&pass.to_agent)?.profile;
-    let kind = kind(pass)?;
     start::ahead(&pass.context.constraints, now)?;
     if pass.validation.required_capabilities.len() > CAPABILITIES_MAX {
         return Err(Refusal::TooMany { what: "required capabilities", most: CAPABILITIES_MAX });
     }
-    let sender = sender(world, ask, pass, &kind, now)?;
-    if sender.agent == pass.to_agent {
-        return Err(Refusal::SelfPass { agent: sender.agent });
+    match pass.kind {
+        PassKind::Sequential | PassKind::Delegation => single::decide(world, ask, pass, now),
+        PassKind::Broadcast => broadcast::decide(world, ask, pass, now),
+        PassKind::Escalation => escalate::decide(world, ask, pass, now),
     }
-
-    let fit = to.fit(&pass.validation.required_capabilities);
-    let gap = match &fit {
-        Fit::Whole | Fit::None => Vec::new(),
-        Fit::Partial(gap) => gap.clone(),
-    };
-    let artifacts =
-        artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
-    let answer_by = match &fit {
-        Fit::Whole | Fit::Partial(_) => to.answer_within().map(|span| span.after(now)),
-        Fit::None => None,
-    };
-    let handoff = ask.id.handoff();
-    let terms = Box::new(terms(ask, pass, &sender, kind, gap));
-    let mut events: Vec<Event> = sender.begins.into_iter().collect();
-    events.push(Event::Initiated { terms, variables: sender.changes, artifacts, answer_by });
-
-    let (whom, what) = match fit {
-        Fit::Whole | Fit::Partial(_) => (&pass.to_agent, News::Arrived),
-        Fit::None => {
-            let reason = mismatch(pass);
-            let by = pass.to_agent.clone();
-            events.push(Event::Rejected { handoff, by, reason: reason.clone() });
-            let detail = Detail::Rejected { reason };
-            events.push(Event::Failed { handoff, detail, released: Vec::new() });
-            (&sender.agent, News::Failed)
-        }
-    };
-    let effects = news::tell(world, whom, sender.id, handoff, what).into_iter().collect();
-    Ok(Decision { stream: StreamId::Workflow(sender.id), events, effects })
 }
 
 /// The sender, its hold, and what it writes with the pass.
@@ -83,7 +54,6 @@ fn sender<'a>(
     world: &'a World,
     ask: &Submission,
     pass: &Pass,
-    kind: &Kind,
     now: Timestamp,
 ) -> Result<Sender<'a>, Refusal> {
     let written = &pass.context.context_variables;
@@ -103,7 +73,7 @@ fn sender<'a>(
     };
     let workflow = world.workflow(id)?;
     let (fence, hold) = holder::hold(id, workflow, ask, pass.fence)?;
-    free_to_pass(workflow, fence, kind, &hold.agent)?;
+    free_to_pass(workflow, fence, pass.kind, &hold.agent)?;
     let profile = &world.agent(&hold.agent)?.profile;
     let changes = variables::changes(workflow, hold, profile, written, None, now)?;
     Ok(Sender {
@@ -121,7 +91,7 @@ fn sender<'a>(
 fn free_to_pass(
     workflow: &Workflow,
     fence: Fence,
-    kind: &Kind,
+    kind: PassKind,
     agent: &AgentId,
 ) -> Result<(), Refusal> {
     for open in workflow.open_under(fence) {
@@ -130,18 +100,19 @@ fn free_to_pass(
             Kind::Sequential => {
                 return Err(Refusal::PassPending { handoff, to: open.to.clone() });
             }
-            Kind::Delegation(terms) if terms.blocking => {
+            Kind::Delegation(back) if back.blocking => {
                 return Err(Refusal::SenderBlocked { agent: agent.clone(), handoff });
             }
-            Kind::Delegation(_) => (),
+            Kind::Delegation(_) | Kind::Broadcast(_) | Kind::Escalation(_) => (),
         }
     }
-    if *kind == Kind::Sequential {
+    if kind == PassKind::Sequential {
         if let (true, Some(owning)) = (workflow.owner != fence, workflow.owning()) {
             let owner = owning.agent.clone();
             return Err(Refusal::NotOwner { agent: agent.clone(), owner });
         }
-        let open: Vec<_> = workflow.open().map(|handoff| handoff.terms.id).collect();
+        let blocking = workflow.open().filter(|handoff| workflow.blocks(handoff));
+        let open: Vec<_> = blocking.map(|handoff| handoff.terms.id).collect();
         if !open.is_empty() {
             return Err(Refusal::SegmentOpen { open });
         }
@@ -155,45 +126,42 @@ fn free_to_pass(
     Ok(())
 }
 
-/// How the work is passed, if type and return protocol agree.
-fn kind(pass: &Pass) -> Result<Kind, Refusal> {
+/// The terms on which work comes back, if the protocol gives any.
+fn back(pass: &Pass) -> Option<Delegation> {
     let back = &pass.return_protocol;
-    let mismatch = |expected, kind, means| Refusal::ReturnMismatch { expected, kind, means };
-    match (pass.kind, back.expected) {
-        (PassKind::Sequential, Some(true)) => Err(mismatch(true, "sequential", "never comes back")),
-        (PassKind::Sequential, Some(false) | None) => Ok(Kind::Sequential),
-        (PassKind::Delegation, Some(false)) => Err(mismatch(false, "delegation", "comes back")),
-        (PassKind::Delegation, Some(true) | None) => {
-            let timeout = back.timeout.ok_or(Refusal::TimeoutRequired)?;
-            let (on_timeout, blocking) = (back.on_timeout, back.blocking);
-            Ok(Kind::Delegation(Delegation { timeout, on_timeout, blocking }))
-        }
-    }
+    let (on_timeout, blocking) = (back.on_timeout, back.blocking);
+    back.timeout.map(|timeout| Delegation { timeout, on_timeout, blocking })
 }
 
+/// The terms of one handoff.
 fn terms(
-    ask: &Submission,
+    id: HandoffId,
     pass: &Pass,
     sender: &Sender<'_>,
+    to_agent: AgentId,
     kind: Kind,
     gap: Vec<CapabilityId>,
 ) -> Terms {
     let context = &pass.context;
+    let named = || {
+        let mut names = context.share.clone();
+        names.extend(context.context_variables.keys().cloned());
+        names.sort();
+        names.dedup();
+        Some(names)
+    };
     let (usual, shared) = match &kind {
         Kind::Sequential => (Trigger::TaskCompletion, None),
-        Kind::Delegation(_) => {
-            let mut names = context.share.clone();
-            names.extend(context.context_variables.keys().cloned());
-            names.sort();
-            names.dedup();
-            (Trigger::ExplicitRequest, Some(names))
-        }
+        Kind::Delegation(_) => (Trigger::ExplicitRequest, named()),
+        // Each copy is of the whole, and a question needs all there is to know.
+        Kind::Broadcast(_) => (Trigger::ExplicitRequest, None),
+        Kind::Escalation(_) => (Trigger::Escalation, None),
     };
     Terms {
-        id: ask.id.handoff(),
+        id,
         from_agent: sender.agent.clone(),
         parent: sender.fence,
-        to_agent: pass.to_agent.clone(),
+        to_agent,
         kind,
         reason: pass.reason.clone(),
         trigger: pass.trigger.unwrap_or(usual),
@@ -207,11 +175,24 @@ fn terms(
         gap,
         decision_rationale: pass.audit.decision_rationale.clone(),
         risk_level: pass.audit.risk_level,
+        routing: pass.routing,
+    }
+}
+
+/// The handoff as it will be once its beginning is recorded, for what follows in the same breath.
+fn as_begun(terms: &Terms, now: Timestamp) -> Handoff {
+    Handoff {
+        to: terms.to_agent.clone(),
+        terms: terms.clone(),
+        initiated_at: now,
+        attempts: Default::default(),
+        tried: Default::default(),
+        state: State::Initiated { answer_by: None },
     }
 }
 
 /// Why an agent with none of the capabilities does not take it.
-fn mismatch(pass: &Pass) -> Text {
+fn mismatch(profile: &Profile, pass: &Pass) -> Text {
     let asked: Vec<_> = pass
         .validation
         .required_capabilities
@@ -219,6 +200,15 @@ fn mismatch(pass: &Pass) -> Text {
         .take(8)
         .map(|requirement| requirement.capability_id.as_str())
         .collect();
-    let words = format!("capability_mismatch: {} has none of {}", pass.to_agent, asked.join(", "));
+    let words = format!("capability_mismatch: {} has none of {}", profile.id, asked.join(", "));
+    words.parse().expect("names of limited length make a text")
+}
+
+/// Why an agent that may take only so much risk does not take it.
+fn too_risky(profile: &Profile, pass: &Pass) -> Text {
+    let risk = serde_json::to_value(pass.audit.risk_level).unwrap_or_default();
+    let most = serde_json::to_value(profile.autonomy_budget.max_risk).unwrap_or_default();
+    let (risk, most) = (risk.as_str().unwrap_or("?"), most.as_str().unwrap_or("?"));
+    let words = format!("risk: {} may take {most} risk at most, this is {risk}", profile.id);
     words.parse().expect("names of limited length make a text")
 }
