@@ -462,7 +462,10 @@ mod optional_body {
 
     use crate::text::{Body, BodyJson, body_on_the_wire};
 
-    pub(super) fn serialize<S: Serializer>(body: &Option<Body>, to: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::command) fn serialize<S: Serializer>(
+        body: &Option<Body>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         match body {
             Some(body) => body_on_the_wire::serialize(body, to),
             None => to.serialize_none(),

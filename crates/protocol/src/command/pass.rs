@@ -121,17 +121,11 @@ pub struct PassAudit {
 
 /// A history on its way in: a list of messages, not too many.
 mod history_on_the_wire {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use serde::{Deserialize, Deserializer, de::Error};
 
+    pub(super) use crate::command::optional_body::serialize;
     use crate::limits::HISTORY_MESSAGES_MAX;
-    use crate::text::{Body, BodyJson, body_on_the_wire};
-
-    pub(super) fn serialize<S: Serializer>(body: &Option<Body>, to: S) -> Result<S::Ok, S::Error> {
-        match body {
-            Some(body) => body_on_the_wire::serialize(body, to),
-            None => to.serialize_none(),
-        }
-    }
+    use crate::text::{Body, BodyJson};
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,

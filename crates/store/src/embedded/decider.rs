@@ -21,8 +21,10 @@ use crate::log::LogReader;
 
 /// Commands that are decided before the syncer hears of them.
 ///
-/// Few, so that the disk is never idle while commands wait: it takes what there is, and the next
-/// ones come together while it works.
+/// Few means smaller syncs and more of them: less waiting for a batch to fill, and more system
+/// time for each command. With 32, `baton bench` at 256 callers did about 14 000 life cycles a
+/// second at 0.2 of the raw rate; with 12 about 12 000 at 0.57. Most of that ratio is the raw rate
+/// coming down, because raw is measured at the same, smaller boundaries.
 const JOBS_AT_ONCE_MAX: usize = 12;
 
 /// What became of a job.
