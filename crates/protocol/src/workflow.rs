@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
-use crate::handoff::{Constraints, Handoff, Priority};
-use crate::id::{AgentId, ArtifactId, Fence, HandoffId};
+use crate::handoff::{Aggregation, Constraints, Handoff, Kind, Priority, State};
+use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId};
 use crate::lock::FilePath;
 use crate::text::{Body, Text};
 use crate::time::Timestamp;
@@ -37,6 +37,9 @@ pub struct Workflow {
     pub artifacts: BTreeMap<ArtifactId, Artifact>,
     /// All its handoffs, also those that are over.
     pub handoffs: BTreeMap<HandoffId, Handoff>,
+    /// Its broadcasts.
+    #[serde(default)]
+    pub groups: BTreeMap<GroupId, Group>,
     /// Who holds or held a part of it, and may therefore read all of it.
     pub readers: BTreeSet<AgentId>,
     /// Tokens that returns and progress reported.
@@ -58,6 +61,32 @@ pub struct Hold {
     pub locks: BTreeSet<FilePath>,
     /// The latest words on how it goes.
     pub progress: Option<Progress>,
+    /// What it waits for, if it asked somebody above.
+    #[serde(default)]
+    pub suspended: Option<Waiting>,
+    /// When its time is up, for holds whose handoff is over.
+    #[serde(default)]
+    pub due: Option<Timestamp>,
+}
+
+/// What a holder waits for that asked somebody above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The handoff that carries its question.
+    pub escalation: HandoffId,
+    /// Since when it waits; what was due moves by as much.
+    pub since: Timestamp,
+}
+
+/// One broadcast.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// When it has succeeded.
+    pub aggregation: Aggregation,
+    /// The copies that must return something.
+    pub expected: Vec<HandoffId>,
+    /// Whether it has, once that is decided.
+    pub outcome: Option<bool>,
 }
 
 /// How a holder says it goes.
@@ -87,6 +116,36 @@ impl Workflow {
     /// The handoffs that are not over and were passed under the hold `fence`.
     pub fn open_under(&self, fence: Fence) -> impl Iterator<Item = &Handoff> {
         self.open().filter(move |handoff| handoff.terms.parent == fence)
+    }
+
+    /// Whether a handoff stands in the way of whoever passed it: it is open, and neither a copy of
+    /// a broadcast that is decided already nor a mere look from above.
+    pub fn blocks(&self, handoff: &Handoff) -> bool {
+        let idle = match &handoff.terms.kind {
+            Kind::Sequential | Kind::Delegation(_) => false,
+            Kind::Broadcast(copy) => {
+                self.groups.get(&copy.group).is_some_and(|group| group.outcome.is_some())
+            }
+            Kind::Escalation(asked) => asked.matter.is_a_look(),
+        };
+        !handoff.state.is_over() && !idle
+    }
+
+    /// What the copies of a broadcast came to so far: successes and failures. `ended` is one more
+    /// that ends now.
+    pub fn tally(&self, group: &Group, ended: Option<(HandoffId, bool)>) -> (usize, usize) {
+        let (mut successes, mut failures) = (0, 0);
+        for id in &group.expected {
+            let known = self.handoffs.get(id).map(|handoff| &handoff.state);
+            let success = match (ended, known) {
+                (Some((now, success)), _) if now == *id => success,
+                (_, Some(State::Completed { .. })) => true,
+                (_, Some(State::Failed { .. })) => false,
+                (_, _) => continue,
+            };
+            if success { successes += 1 } else { failures += 1 }
+        }
+        (successes, failures)
     }
 }
 

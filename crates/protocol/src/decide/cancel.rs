@@ -1,10 +1,10 @@
 //! Taking a handoff back, or calling a whole workflow off.
 
 use crate::command::{Actor, Cancel, CancelWorkflow, Submission};
-use crate::decide::news;
+use crate::decide::{group, news};
 use crate::effect::{Effect, News};
 use crate::event::{Decision, Event, StreamId};
-use crate::handoff::{Detail, Handoff};
+use crate::handoff::{Detail, Handoff, Kind};
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::refusal::Refusal;
 use crate::text::Text;
@@ -19,12 +19,14 @@ pub(super) fn handoff(
 ) -> Result<Decision, Refusal> {
     let (id, workflow, handoff) = world.handoff(cancel.handoff)?;
     let by = allowed(ask, &handoff.terms.from_agent)?;
+    not_a_look(ask, handoff)?;
     if handoff.state.is_over() {
         let ending = handoff.state.word();
         return Err(Refusal::HandoffOver { handoff: cancel.handoff, ending });
     }
-    let mut ended = Ended { world, id, workflow, by, reason: cancel.reason.clone() };
-    let (events, effects) = ended.with_all_under(handoff);
+    let ended = Ended { world, id, workflow, by, reason: cancel.reason.clone() };
+    let (mut events, effects) = ended.with_all_under(handoff);
+    events.extend(group::ended(workflow, handoff, false));
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 
@@ -38,8 +40,8 @@ pub(super) fn workflow(
     let workflow = world.workflow(id)?;
     let owner = workflow.owning().map_or_else(AgentId::operator, |hold| hold.agent.clone());
     let by = allowed(ask, &owner)?;
-    let mut ended = Ended { world, id, workflow, by: by.clone(), reason: cancel.reason.clone() };
-    let (mut events, effects) = ended.all_under(workflow.owner);
+    let ended = Ended { world, id, workflow, by: by.clone(), reason: cancel.reason.clone() };
+    let (mut events, effects) = ended.all();
     let released = workflow.owning().map(|hold| hold.locks.iter().cloned().collect());
     let ending = Ending::Cancelled { reason: cancel.reason.clone() };
     events.push(Event::Closed { by, ending, released: released.unwrap_or_default() });
@@ -58,6 +60,21 @@ fn allowed(ask: &Submission, owner: &AgentId) -> Result<AgentId, Refusal> {
     }
 }
 
+/// What Baton raised about an agent is not for agents to put away.
+fn not_a_look(ask: &Submission, handoff: &Handoff) -> Result<(), Refusal> {
+    let look = match &handoff.terms.kind {
+        Kind::Escalation(asked) => asked.matter.is_a_look(),
+        Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => false,
+    };
+    match &ask.actor {
+        Actor::Agent(agent) | Actor::OperatorAs(agent) if look => {
+            let what = "cancel what the coordinator raised";
+            Err(Refusal::OperatorOnly { what, agent: agent.clone() })
+        }
+        Actor::Agent(_) | Actor::OperatorAs(_) | Actor::Operator | Actor::Coordinator => Ok(()),
+    }
+}
+
 /// Handoffs that end because what they hang from ended.
 pub(super) struct Ended<'a> {
     pub(super) world: &'a World,
@@ -68,8 +85,21 @@ pub(super) struct Ended<'a> {
 }
 
 impl Ended<'_> {
+    /// Ends everything open, whatever it hangs from, the deepest first.
+    pub(super) fn all(&self) -> (Vec<Event>, Vec<Effect>) {
+        let (mut events, mut effects) = (Vec::new(), Vec::new());
+        let fence_of_open =
+            |fence: Fence| self.workflow.open().any(|handoff| handoff.state.fence() == Some(fence));
+        for handoff in self.workflow.open().filter(|h| !fence_of_open(h.terms.parent)) {
+            let (more_events, more_effects) = self.with_all_under(handoff);
+            events.extend(more_events);
+            effects.extend(more_effects);
+        }
+        (events, effects)
+    }
+
     /// Ends everything open that was passed under the hold `fence`, the deepest first.
-    pub(super) fn all_under(&mut self, fence: Fence) -> (Vec<Event>, Vec<Effect>) {
+    pub(super) fn all_under(&self, fence: Fence) -> (Vec<Event>, Vec<Effect>) {
         let (mut events, mut effects) = (Vec::new(), Vec::new());
         for handoff in self.workflow.open_under(fence) {
             let (more_events, more_effects) = self.with_all_under(handoff);
@@ -79,7 +109,7 @@ impl Ended<'_> {
         (events, effects)
     }
 
-    fn with_all_under(&mut self, handoff: &Handoff) -> (Vec<Event>, Vec<Effect>) {
+    fn with_all_under(&self, handoff: &Handoff) -> (Vec<Event>, Vec<Effect>) {
         let held = handoff.state.fence();
         let (mut events, mut effects) = match held {
             Some(fence) => self.all_under(fence),

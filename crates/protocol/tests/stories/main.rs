@@ -2,6 +2,11 @@
 
 mod teller;
 
+mod broadcasts;
 mod contexts;
 mod delegations;
+mod escalations;
+mod queues;
+mod routes;
 mod sequences;
+mod timeouts;
