@@ -93,8 +93,11 @@ const HELP_WIDTH_MAX: usize = 100;
 /// The verbs by theme, in the order in which a newcomer meets them.
 const THEMES: &[(&str, &[&str])] = &[
     ("Set up", &["init", "agent", "token", "completions"]),
-    ("Pass work", &["start", "pass", "wait", "cancel"]),
-    ("Take work", &["inbox", "accept", "reject", "defer", "progress", "return", "complete"]),
+    ("Pass work", &["start", "pass", "escalate", "wait", "cancel", "reassign"]),
+    (
+        "Take work",
+        &["inbox", "accept", "reject", "defer", "progress", "return", "decide", "complete"],
+    ),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
     ("Look", &["list", "show", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),

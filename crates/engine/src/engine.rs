@@ -4,17 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use baton_protocol::command::{Actor, Command, Submission};
-use baton_protocol::decide;
 use baton_protocol::event::{Event, StreamId};
 use baton_protocol::id::{Fence, HandoffId};
 use baton_protocol::limits::BODY_INLINE_BYTES_MAX;
 use baton_protocol::refusal::Refusal;
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::time::Timestamp;
+use baton_protocol::{Timer, decide};
 use baton_store::{Embedded, Ledger, LedgerError, Recorded, Request, TransactError};
 use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
+use crate::timers::wake;
 use crate::view::Answer;
 
 /// Decides, records, and answers questions about what was recorded.
@@ -71,6 +72,10 @@ impl Engine {
     /// runs them from the ledger, so a crash here loses nothing.
     pub async fn submit(&self, submission: Submission) -> Result<Answer, SubmitError> {
         let asked = submission.command.digest();
+        let accepting = match &submission.command {
+            Command::Accept(accept) => Some(accept.handoff),
+            _ => None,
+        };
         let submission = self.stow(submission).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
@@ -82,11 +87,31 @@ impl Engine {
             now: self.clock.now(),
             decide: Box::new(move |world, now| decide(world, &submission, now)),
         };
-        let recorded = self.ledger.transact(request).await?;
+        let recorded = match self.ledger.transact(request).await {
+            Err(TransactError::Refused(refusal)) => return self.refused(refusal, accepting).await,
+            other => other?,
+        };
         match recorded.asked == asked {
             true => Ok(answer(recorded)),
             false => Err(Refusal::KeyReused.into()),
         }
+    }
+
+    /// Passes a refusal on. Work that its receiver wanted and has no room for does not just lie
+    /// there: it waits for room or goes to another, as its terms say.
+    async fn refused(
+        &self,
+        refusal: Refusal,
+        accepting: Option<HandoffId>,
+    ) -> Result<Answer, SubmitError> {
+        if let (Refusal::AtCapacity { .. }, Some(handoff)) = (&refusal, accepting) {
+            let wake = wake(Timer::Handoff(handoff), self.clock.now());
+            match Box::pin(self.submit(wake)).await {
+                Ok(_) | Err(SubmitError::Refused(_)) => (),
+                Err(SubmitError::Failed(failure)) => return Err(failure.into()),
+            }
+        }
+        Err(refusal.into())
     }
 
     /// Keeps large bodies beside the ledger, so that the record can name them.
@@ -138,7 +163,7 @@ fn answer(recorded: Recorded) -> Answer {
 /// The number that the asker shows from now on.
 fn fence(events: &[Event], handoff: Option<HandoffId>) -> Option<Fence> {
     events.iter().find_map(|event| match event {
-        Event::Accepted { fence, .. } => Some(*fence),
+        Event::Accepted { fence, .. } | Event::Reclaimed { fence, .. } => Some(*fence),
         Event::Started { .. } if handoff.is_none() => Some(Fence::default().next()),
         _ => None,
     })

@@ -5,8 +5,10 @@
 
 mod clock;
 mod engine;
+mod health;
 mod outbox;
 mod overview;
+mod process;
 mod query;
 mod timers;
 mod token;

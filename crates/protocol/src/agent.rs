@@ -51,6 +51,9 @@ pub struct Profile {
     /// A command, as words, that Baton runs to tell it of news.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify: Option<Argv>,
+    /// A command, as words, that succeeds while the agent is well. Baton runs it every minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health_check: Option<Argv>,
 }
 
 fn default_concurrency() -> u32 {
@@ -89,6 +92,7 @@ impl Profile {
             reach: Reach::Pull,
             answer_within: None,
             notify: None,
+            health_check: None,
         }
     }
 
