@@ -245,8 +245,10 @@ mod tests {
             Pass work:
               start        Begin a workflow
               pass         Pass work to another agent
+              escalate     Ask somebody above to decide, and wait for the decision
               wait         Wait until a handoff or a workflow is over
               cancel       Take a handoff back, or call a workflow off
+              reassign     Take work from a stuck holder and give it to another
 
             Take work:
               inbox        Show what waits for you, what you hold, and what came back
@@ -255,6 +257,7 @@ mod tests {
               defer        Ask for time before answering; the handoff comes back by itself
               progress     Say how it goes, which also renews your file locks
               return       Bring the result of a subtask back
+              decide       Decide a question that was escalated to you
               complete     End a workflow
 
             Share:

@@ -3,19 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use baton_protocol::command::{Actor, Command, Submission};
+use baton_protocol::command::{Actor, Command, Submission, Wake};
+use baton_protocol::decide;
 use baton_protocol::event::{Event, StreamId};
-use baton_protocol::id::{Fence, HandoffId};
+use baton_protocol::id::{CommandId, Fence, HandoffId};
 use baton_protocol::limits::BODY_INLINE_BYTES_MAX;
 use baton_protocol::refusal::Refusal;
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::time::Timestamp;
-use baton_protocol::{Timer, decide};
 use baton_store::{Embedded, Ledger, LedgerError, Recorded, Request, TransactError};
 use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
-use crate::timers::wake;
 use crate::view::Answer;
 
 /// Decides, records, and answers questions about what was recorded.
@@ -73,7 +72,7 @@ impl Engine {
     pub async fn submit(&self, submission: Submission) -> Result<Answer, SubmitError> {
         let asked = submission.command.digest();
         let accepting = match &submission.command {
-            Command::Accept(accept) => Some(accept.handoff),
+            Command::Accept(accept) => Some((submission.id, accept.handoff)),
             _ => None,
         };
         let submission = self.stow(submission).await?;
@@ -102,10 +101,12 @@ impl Engine {
     async fn refused(
         &self,
         refusal: Refusal,
-        accepting: Option<HandoffId>,
+        accepting: Option<(CommandId, HandoffId)>,
     ) -> Result<Answer, SubmitError> {
-        if let (Refusal::AtCapacity { .. }, Some(handoff)) = (&refusal, accepting) {
-            let wake = wake(Timer::Handoff(handoff), self.clock.now());
+        if let (Refusal::AtCapacity { .. }, Some((asked, handoff))) = (&refusal, accepting) {
+            let id = CommandId::from_key("coordinator", &format!("full {handoff} {asked}"));
+            let command = Command::Wake(Wake { handoff });
+            let wake = Submission { id, actor: Actor::Coordinator, command };
             match Box::pin(self.submit(wake)).await {
                 Ok(_) | Err(SubmitError::Refused(_)) => (),
                 Err(SubmitError::Failed(failure)) => return Err(failure.into()),

@@ -63,7 +63,7 @@ impl Engine {
 }
 
 /// The same waking at the same time is one command, however many nodes ask.
-pub(crate) fn wake(timer: Timer, now: Timestamp) -> Submission {
+fn wake(timer: Timer, now: Timestamp) -> Submission {
     let (key, command) = match timer {
         Timer::Handoff(handoff) => {
             (format!("wake {handoff} {now}"), Command::Wake(Wake { handoff }))

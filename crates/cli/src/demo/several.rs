@@ -1,6 +1,6 @@
 //! The acts with several agents: a broadcast, a rejection that goes to another, an escalation.
 
-use baton_engine::view::{Answer, HandoffView};
+use baton_engine::view::Answer;
 use baton_protocol::event::Event;
 use serde_json::json;
 
@@ -104,13 +104,7 @@ pub(super) fn escalation(
     stage.tell(ann, "is a reviewer and may not decide it either: it climbs to you");
     let decision = "keep them for a month, then delete";
     stage.runs(&["decide", &second, decision])?;
-    let view: HandoffView = stage.handoff(&second)?;
-    stage.coordinator(&format!("level {} is decided", view.escalation.map_or(0, |e| e.level)));
-    ann.does(json!({ "return": {
-        "handoff": first, "fence": fence, "status": "success",
-        "result": { "content_type": "text", "body": decision },
-    }}))?;
-    stage.tell(ann, "passes the decision down");
+    stage.coordinator("sends the decision down, level by level, to the one who asked");
     stage.tell(bob, "goes on, with the fence it always had");
     Ok(())
 }

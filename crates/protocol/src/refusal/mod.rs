@@ -72,7 +72,7 @@ pub enum Refusal {
         handoff: HandoffId,
     },
     /// It waits to be sent.
-    #[error("handoff {handoff} waits to be sent again")]
+    #[error("handoff {handoff} is queued and not sent yet")]
     NotSent {
         /// Which one.
         handoff: HandoffId,

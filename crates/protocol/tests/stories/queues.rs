@@ -69,7 +69,7 @@ fn what_comes_too_many_at_once_waits_or_goes_elsewhere() {
             5s h2 queued for mason
             6s h3 rejected by mason: at_capacity: mason can hold 1 at once, h3 rerouted to
                 builder answer by 3606s
-            7s refused [not-sent]: handoff h2 waits to be sent again
+            7s refused [not-sent]: handoff h2 is queued and not sent yet
             8s h1 completed
             9s h2 sent again
             10s h2 accepted by mason fence 3 back by 3610s

@@ -139,7 +139,7 @@ fn an_agent_that_is_full_has_a_queue_by_urgency_then_age() {
             3s h2 low delegation to mason queued
             4s h3 delegation to mason queued
             5s h4 high delegation to mason queued
-            6s refused [not-sent]: handoff h4 waits to be sent again
+            6s refused [not-sent]: handoff h4 is queued and not sent yet
             7s nothing is due
             8s h1 completed
             9s h4 sent again
