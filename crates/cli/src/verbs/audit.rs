@@ -193,7 +193,7 @@ fn words(event: &Value) -> String {
         }
         Some("aggregated") => {
             let how = if event["success"] == true { "success" } else { "failed" };
-            return format!("{how}: {} for, {} against", event["successes"], event["failures"]);
+            return format!("{how}: {} for, {} not", event["successes"], event["failures"]);
         }
         Some("health_reported") => {
             let how = if event["healthy"] == true { "well" } else { "not well" };
