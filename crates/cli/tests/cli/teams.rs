@@ -1,4 +1,4 @@
-//! Several agents, through the real binary: broadcast, escalation, reroute, queue, reassign, health.
+//! Several agents, through the real binary: broadcast, escalation, reroute, queue, health.
 
 use serde_json::Value;
 
