@@ -32,7 +32,7 @@ pub(super) fn decide(
     let stream = StreamId::Workflow(id);
     let to = world.agents.get(&handoff.to);
     let due = match &handoff.state {
-        State::Queued { until: None } => to.is_some_and(|agent| world.free(agent) > 0),
+        State::Queued { until: None } => to.is_some_and(|to| world.is_called(to, wake.handoff)),
         // Somebody looks because the receiver was full when it wanted to accept.
         State::Initiated { .. } if to.is_some_and(|agent| agent.room() == 0) => true,
         other => other.wake_at().is_some_and(|at| at <= now),
