@@ -212,8 +212,11 @@ fn raised(
     let ask_a_person = || raise(Matter::Failure).filter(|_| sender != Some(Role::Human));
     match (&handoff.terms.kind, policy) {
         (Kind::Escalation(asked), _) if asked.matter == Matter::Failure => None,
-        // A question, or a look, that is late with one goes to the next.
-        (Kind::Escalation(asked), _) if asked.matter != Matter::Takeover => raise(asked.matter),
+        // A question, or a look, that is late with one goes to the next. There is nothing to look
+        // at any more once the holder has gone.
+        (Kind::Escalation(asked), _) if asked.matter != Matter::Takeover => {
+            raise(asked.matter).filter(|_| workflow.holds.contains_key(&parent))
+        }
         (Kind::Escalation(_) | Kind::Delegation(_), OnTimeout::Escalate) => {
             raise(Matter::Takeover).or_else(ask_a_person)
         }
