@@ -148,6 +148,13 @@ impl World {
         self.timers.first().map(|(at, _)| *at)
     }
 
+    /// Whether `handoff`, which waits for `agent`, has its turn now. Whoever looked a moment ago
+    /// may ask for one that a more urgent one has overtaken since.
+    pub(crate) fn is_called(&self, agent: &Agent, handoff: HandoffId) -> bool {
+        let queue = self.queues.of(&agent.profile.id);
+        queue.is_some_and(|queue| queue.next(agent.room()).any(|next| next == handoff))
+    }
+
     /// How many of those that wait for `agent` can be called now.
     pub(crate) fn free(&self, agent: &Agent) -> usize {
         let queue = self.queues.of(&agent.profile.id);

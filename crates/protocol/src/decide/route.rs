@@ -111,8 +111,10 @@ pub(super) fn above<'a>(
 ) -> Option<&'a Agent> {
     let higher = |agent: &&Agent| {
         let profile = &agent.profile;
-        let well = profile.role == Role::Human || agent.health.is_good();
-        profile.role > role && well && may(profile, wanted) && !except.contains(&profile.id)
+        // People find somebody who can; whoever else is asked must be able to do some of it.
+        let fit = wanted.required.is_empty() || profile.fit(wanted.required) != Fit::None;
+        let able = profile.role == Role::Human || (agent.health.is_good() && fit);
+        profile.role > role && able && may(profile, wanted) && !except.contains(&profile.id)
     };
     // The person who runs the workspace comes after people that were registered by name.
     let rank = |agent: &&Agent| {

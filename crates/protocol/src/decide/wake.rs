@@ -32,7 +32,7 @@ pub(super) fn decide(
     let stream = StreamId::Workflow(id);
     let to = world.agents.get(&handoff.to);
     let due = match &handoff.state {
-        State::Queued { until: None } => to.is_some_and(|agent| world.free(agent) > 0),
+        State::Queued { until: None } => to.is_some_and(|to| world.is_called(to, wake.handoff)),
         // Somebody looks because the receiver was full when it wanted to accept.
         State::Initiated { .. } if to.is_some_and(|agent| agent.room() == 0) => true,
         other => other.wake_at().is_some_and(|at| at <= now),
@@ -212,8 +212,11 @@ fn raised(
     let ask_a_person = || raise(Matter::Failure).filter(|_| sender != Some(Role::Human));
     match (&handoff.terms.kind, policy) {
         (Kind::Escalation(asked), _) if asked.matter == Matter::Failure => None,
-        // A question, or a look, that is late with one goes to the next.
-        (Kind::Escalation(asked), _) if asked.matter != Matter::Takeover => raise(asked.matter),
+        // A question, or a look, that is late with one goes to the next. There is nothing to look
+        // at any more once the holder has gone.
+        (Kind::Escalation(asked), _) if asked.matter != Matter::Takeover => {
+            raise(asked.matter).filter(|_| workflow.holds.contains_key(&parent))
+        }
         (Kind::Escalation(_) | Kind::Delegation(_), OnTimeout::Escalate) => {
             raise(Matter::Takeover).or_else(ask_a_person)
         }

@@ -166,3 +166,31 @@ fn reassigned_work_waits_for_a_full_agent_too() {
         "#]],
     );
 }
+
+#[test]
+fn a_look_at_one_whose_turn_has_not_come_calls_nobody() {
+    check(
+        "
+        0s planner starts
+        1s planner delegates to mason within 1h fence 1
+        2s mason accepts h1
+        3s planner delegates to mason within 1h fence 1
+        4s planner delegates to mason within 1h priority critical fence 1
+        5s mason returns h1 fence 2
+        6s coordinator looks at h2
+        7s time passes
+        8s coordinator looks at h2
+        ",
+        expect![[r#"
+            0s started by planner
+            1s h1 delegation to mason answer by 3601s
+            2s h1 accepted by mason fence 2 back by 3602s
+            3s h2 delegation to mason queued
+            4s h3 critical delegation to mason queued
+            5s h1 completed
+            6s nothing new
+            7s h3 sent again
+            8s nothing new
+        "#]],
+    );
+}

@@ -349,7 +349,7 @@ fn whom_a_sender_names_is_a_suggestion_and_no_agent_overrides_the_choice() {
             6s h2 sequential to builder
             7s h2 failed: cancelled by planner
             8s h3 critical sequential to builder, h3 rejected by builder: unavailable:
-                builder is not well, h3 rerouted to reviewer
+                builder is not well, h3 rerouted to operator
         "#]],
     );
 }
@@ -400,6 +400,26 @@ fn a_subtask_that_nobody_answers_goes_to_another() {
             41s h1 rejected by mason: unavailable: no answer in time, h1 rerouted to
                 operator on timeout
             1000s nothing is due
+        "#]],
+    );
+}
+
+#[test]
+fn whoever_is_asked_above_can_do_it_or_is_a_person() {
+    check(
+        "
+        0s planner starts
+        1s planner passes to builder needing rust risk high fence 1
+        2s planner cancels h1
+        3s planner passes to builder risk high fence 1
+        ",
+        expect![[r#"
+            0s started by planner
+            1s h1 sequential to builder, h1 rejected by builder: risk: builder may take
+                medium risk at most, this is high, h1 rerouted to operator on escalation
+            2s h1 failed: cancelled by planner
+            3s h2 sequential to builder, h2 rejected by builder: risk: builder may take
+                medium risk at most, this is high, h2 rerouted to reviewer on escalation
         "#]],
     );
 }

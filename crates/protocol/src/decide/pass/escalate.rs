@@ -91,7 +91,9 @@ fn target<'a>(
     trail: &[Assessment],
 ) -> Result<&'a Agent, Refusal> {
     let except: BTreeSet<AgentId> = trail.iter().map(|step| step.by.clone()).collect();
-    let least = if level >= ESCALATION_LEVELS_MAX { Role::Architect } else { role };
+    // A person has nobody above, at whatever level it is asked.
+    let last = level >= ESCALATION_LEVELS_MAX;
+    let least = if last { role.max(Role::Architect) } else { role };
     let wanted = wanted(pass);
     let above = |role| route::above(world, role, &wanted, &except).ok_or(Refusal::NobodyAbove);
     let Some(named) = &pass.to_agent else { return above(least) };
