@@ -420,6 +420,15 @@ pub enum Fit {
 }
 
 impl Profile {
+    /// What is asked for and this agent lacks. People find somebody who can.
+    pub fn gap(&self, required: &[Requirement]) -> Vec<CapabilityId> {
+        match (self.role, self.fit(required)) {
+            (Role::Human, _) | (_, Fit::Whole) => Vec::new(),
+            (_, Fit::Partial(gap)) => gap,
+            (_, Fit::None) => required.iter().map(|r| r.capability_id.clone()).collect(),
+        }
+    }
+
     /// Compares what is asked for with what this agent can do. Too little proficiency is a lack.
     pub fn fit(&self, required: &[Requirement]) -> Fit {
         let lacks = |requirement: &&Requirement| {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::handoff::{Handoff, State};
+use crate::handoff::{Handoff, Priority, State};
 use crate::id::{AgentId, HandoffId};
 use crate::time::Timestamp;
 
@@ -19,17 +19,17 @@ pub(crate) struct Queue {
     waiting: BTreeSet<(u8, Timestamp, HandoffId)>,
     /// Those that were called and are not answered yet. Room is kept for them, or else one free
     /// slot would empty the whole queue.
-    called: BTreeSet<HandoffId>,
+    called: BTreeSet<(u8, HandoffId)>,
 }
 
 impl Queues {
     /// Gives a handoff its place, if it waits or was called.
     pub(crate) fn enter(&mut self, handoff: &Handoff) {
-        let id = handoff.terms.id;
+        let (rank, at, id) = place(handoff);
         if waits(handoff) {
-            self.0.entry(handoff.to.clone()).or_default().waiting.insert(place(handoff));
+            self.0.entry(handoff.to.clone()).or_default().waiting.insert((rank, at, id));
         } else if was_called(handoff) {
-            self.0.entry(handoff.to.clone()).or_default().called.insert(id);
+            self.0.entry(handoff.to.clone()).or_default().called.insert((rank, id));
         }
     }
 
@@ -39,8 +39,9 @@ impl Queues {
             return;
         }
         let Some(queue) = self.0.get_mut(&handoff.to) else { return };
-        queue.waiting.remove(&place(handoff));
-        queue.called.remove(&handoff.terms.id);
+        let (rank, at, id) = place(handoff);
+        queue.waiting.remove(&(rank, at, id));
+        queue.called.remove(&(rank, id));
         if *queue == Queue::default() {
             self.0.remove(&handoff.to);
         }
@@ -60,18 +61,25 @@ impl Queues {
 impl Queue {
     /// Those that are called when there is room for `room` more.
     pub(crate) fn next(&self, room: usize) -> impl Iterator<Item = HandoffId> {
-        let free = self.free(room);
-        self.waiting.iter().take(free).map(|(_, _, handoff)| *handoff)
+        let turns = self.waiting.iter().enumerate();
+        let has_turn = move |(before, (rank, ..)): &(usize, &(u8, Timestamp, HandoffId))| {
+            before + self.kept(*rank) < room
+        };
+        turns.take_while(has_turn).map(|(_, (_, _, handoff))| *handoff)
     }
 
-    /// How much of `room` is not kept for those that were called.
-    pub(crate) fn free(&self, room: usize) -> usize {
-        room.saturating_sub(self.called.len())
+    /// Whether something new that is so urgent goes out at once when there is room for `room` more,
+    /// past nobody that waits and is as urgent.
+    pub(crate) fn lets_pass(&self, priority: Priority, room: usize) -> bool {
+        let rank = priority.rank();
+        let waits = self.waiting.first().is_some_and(|(first, ..)| *first <= rank);
+        !waits && self.kept(rank) < room
     }
 
-    /// Whether something waits.
-    pub(crate) fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+    /// How much room is kept for those that were called. It is not kept from the more urgent: an
+    /// agent that leaves its call unanswered must not keep them waiting.
+    fn kept(&self, rank: u8) -> usize {
+        self.called.iter().take_while(|(called, _)| *called <= rank).count()
     }
 }
 
@@ -80,7 +88,7 @@ fn place(handoff: &Handoff) -> (u8, Timestamp, HandoffId) {
 }
 
 fn waits(handoff: &Handoff) -> bool {
-    matches!(handoff.state, State::Queued { until: None })
+    matches!(handoff.state, State::Queued { until: None, .. })
 }
 
 fn was_called(handoff: &Handoff) -> bool {

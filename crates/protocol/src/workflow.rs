@@ -85,8 +85,19 @@ pub struct Group {
     pub aggregation: Aggregation,
     /// The copies that must return something.
     pub expected: Vec<HandoffId>,
-    /// Whether it has, once that is decided.
-    pub outcome: Option<bool>,
+    /// What it came to, once that is decided. Late returns do not change it.
+    pub outcome: Option<Outcome>,
+}
+
+/// What a broadcast came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Whether it succeeded.
+    pub success: bool,
+    /// Copies that had when it was decided.
+    pub successes: usize,
+    /// Copies that had not.
+    pub failures: usize,
 }
 
 /// How a holder says it goes.
@@ -131,17 +142,35 @@ impl Workflow {
         !handoff.state.is_over() && !idle
     }
 
-    /// What the copies of a broadcast came to so far: successes and failures. `ended` is one more
-    /// that ends now.
-    pub fn tally(&self, group: &Group, ended: Option<(HandoffId, bool)>) -> (usize, usize) {
+    /// Whether a handoff stands in the way of whoever owns the work: it blocks, and does not hang
+    /// from anything that does not.
+    pub fn blocks_owner(&self, handoff: &Handoff) -> bool {
+        let idle = |above: &Handoff| !above.state.is_over() && !self.blocks(above);
+        self.blocks(handoff) && !self.above(handoff).any(idle)
+    }
+
+    /// The handoffs that `handoff` hangs from, the nearest first: the one under whose hold it was
+    /// passed, and so on.
+    pub fn above<'a>(&'a self, handoff: &'a Handoff) -> impl Iterator<Item = &'a Handoff> {
+        let brought = |below: &&'a Handoff| {
+            let hold = self.holds.get(&below.terms.parent)?;
+            self.handoffs.get(&hold.handoff?).filter(|above| above.terms.id != below.terms.id)
+        };
+        std::iter::successors(brought(&handoff), brought)
+    }
+
+    /// What the copies of a broadcast came to so far: successes and failures. `ended` are those
+    /// that end now.
+    pub fn tally(&self, group: &Group, ended: &[(HandoffId, bool)]) -> (usize, usize) {
         let (mut successes, mut failures) = (0, 0);
         for id in &group.expected {
             let known = self.handoffs.get(id).map(|handoff| &handoff.state);
-            let success = match (ended, known) {
-                (Some((now, success)), _) if now == *id => success,
-                (_, Some(State::Completed { .. })) => true,
-                (_, Some(State::Failed { .. })) => false,
-                (_, _) => continue,
+            let now = ended.iter().find(|(ends, _)| ends == id).map(|(_, success)| *success);
+            let success = match (now, known) {
+                (Some(success), _) => success,
+                (None, Some(State::Completed { .. })) => true,
+                (None, Some(State::Failed { .. })) => false,
+                (None, _) => continue,
             };
             if success { successes += 1 } else { failures += 1 }
         }

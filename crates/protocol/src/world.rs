@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Agent, Profile};
 use crate::effect::{Effect, EffectId};
-use crate::handoff::Handoff;
+use crate::handoff::{Handoff, Priority};
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
 use crate::lock::Locks;
 use crate::queue::{Queue, Queues};
@@ -155,16 +155,10 @@ impl World {
         queue.is_some_and(|queue| queue.next(agent.room()).any(|next| next == handoff))
     }
 
-    /// How many of those that wait for `agent` can be called now.
-    pub(crate) fn free(&self, agent: &Agent) -> usize {
+    /// Whether a new handoff that is so urgent goes to `agent` at once.
+    pub(crate) fn has_room(&self, agent: &Agent, priority: Priority) -> bool {
         let queue = self.queues.of(&agent.profile.id);
-        queue.map_or(agent.room(), |queue| queue.free(agent.room()))
-    }
-
-    /// Whether a new handoff goes to `agent` at once, past nobody that waits.
-    pub(crate) fn has_room(&self, agent: &Agent) -> bool {
-        let queue = self.queues.of(&agent.profile.id);
-        self.free(agent) > 0 && !queue.is_some_and(Queue::has_waiting)
+        queue.map_or(agent.room() > 0, |queue| queue.lets_pass(priority, agent.room()))
     }
 
     /// Keeps the effects that the record `seq` brought, until they are settled.

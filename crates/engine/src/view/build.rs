@@ -126,7 +126,7 @@ pub(crate) fn handoff_view(
         tried: handoff.tried.iter().cloned().collect(),
         broadcast: kinds::broadcast_of(workflow, &terms.kind),
         escalation: kinds::escalation(&terms.kind),
-        capability_gap: terms.gap.clone(),
+        capability_gap: handoff.gap.clone(),
         estimated_completion,
         standing: standing(handoff),
         result,
@@ -363,7 +363,7 @@ fn sort_in(
     if handoff.to == *agent && answerable {
         inbox.waiting.push(line());
     }
-    if handoff.to == *agent && matches!(handoff.state, State::Queued { until: None }) {
+    if handoff.to == *agent && matches!(handoff.state, State::Queued { until: None, .. }) {
         inbox.queued.push(line());
     }
     if handoff.terms.from_agent != *agent {

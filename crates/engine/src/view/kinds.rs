@@ -59,7 +59,10 @@ pub(super) fn broadcasts(workflow: &Workflow) -> Vec<BroadcastView> {
 }
 
 fn broadcast(workflow: &Workflow, (id, group): (&GroupId, &Group)) -> BroadcastView {
-    let (successes, failures) = workflow.tally(group, None);
+    let so_far = workflow.tally(group, &[]);
+    let decided = group.outcome.map(|outcome| (outcome.successes, outcome.failures));
+    // What came after the decision changed nothing.
+    let (successes, failures) = decided.unwrap_or(so_far);
     let word = |success: bool| if success { "success" } else { "failed" };
     BroadcastView {
         group: *id,
@@ -67,7 +70,7 @@ fn broadcast(workflow: &Workflow, (id, group): (&GroupId, &Group)) -> BroadcastV
         expected: group.expected.len(),
         successes,
         failures,
-        outcome: group.outcome.map(|success| word(success).to_owned()),
+        outcome: group.outcome.map(|outcome| word(outcome.success).to_owned()),
         peers: Vec::new(),
     }
 }

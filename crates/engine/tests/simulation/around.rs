@@ -203,7 +203,7 @@ async fn everybody_works(stage: &mut Stage) -> Went<bool> {
 async fn give_up(stage: &mut Stage) -> Went<bool> {
     let all = stage.world.workflows.values();
     let blocking = all.flat_map(|workflow| workflow.open().filter(|open| workflow.blocks(open)));
-    let queued = blocking.filter(|open| matches!(open.state, State::Queued { until: None }));
+    let queued = blocking.filter(|open| matches!(open.state, State::Queued { until: None, .. }));
     let first = queued.map(|open| (open.terms.id, open.terms.from_agent.clone())).min();
     let Some((handoff, sender)) = first else { return Ok(false) };
     *stage.own.counts.entry("given-up").or_default() += 1;

@@ -1,11 +1,12 @@
 //! Taking a handoff. Of any number who ask, exactly one gets it.
 
+use crate::agent::Role;
 use crate::command::{Accept, Submission};
 use crate::decide::arrival::{self, earliest};
 use crate::decide::news;
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
-use crate::handoff::{Handoff, Kind, State};
+use crate::handoff::{Kind, State};
 use crate::id::AgentId;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -57,9 +58,12 @@ pub(super) fn decide(
         return Err(Refusal::AtCapacity { agent: by, load, most });
     }
     let kind = &handoff.terms.kind;
-    let limit = arrival::time_up(&agent.profile, deadline(workflow, handoff), now);
+    let limit =
+        arrival::time_up(&agent.profile, arrival::deadline(Some(workflow), &handoff.terms), now);
     let events = if kind.returns() {
-        let back = kind.back().map(|back| back.timeout.after(now));
+        // A person that is asked takes the time it takes.
+        let person = matches!(kind, Kind::Escalation(_)) && agent.profile.role == Role::Human;
+        let back = kind.back().filter(|_| !person).map(|back| back.timeout.after(now));
         vec![accepted(workflow, accept, by, earliest(back, limit), None)]
     } else {
         // Without a return, acceptance completes it. Ownership of a sequential handoff moves with
@@ -98,16 +102,5 @@ fn accepted(
         return_by,
         estimated_completion: accept.estimated_completion,
         done_by,
-    }
-}
-
-/// The deadline that the holder must keep. Whoever is asked from below often hears of it only
-/// because it has passed, so it does not bind there.
-fn deadline(workflow: &Workflow, handoff: &Handoff) -> Option<Timestamp> {
-    match &handoff.terms.kind {
-        Kind::Escalation(_) => None,
-        Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => {
-            earliest(handoff.terms.constraints.deadline, workflow.constraints.deadline)
-        }
     }
 }

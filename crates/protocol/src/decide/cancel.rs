@@ -25,8 +25,7 @@ pub(super) fn handoff(
         return Err(Refusal::HandoffOver { handoff: cancel.handoff, ending });
     }
     let ended = Ended { world, id, workflow, by, reason: cancel.reason.clone() };
-    let (mut events, effects) = ended.with_all_under(handoff);
-    events.extend(group::ended(workflow, handoff, false));
+    let (events, effects) = ended.with_all_under(handoff);
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 
@@ -75,6 +74,8 @@ fn not_a_look(ask: &Submission, handoff: &Handoff) -> Result<(), Refusal> {
     }
 }
 
+type Outcome = (Vec<Event>, Vec<Effect>);
+
 /// Handoffs that end because what they hang from ended.
 pub(super) struct Ended<'a> {
     pub(super) world: &'a World,
@@ -86,33 +87,48 @@ pub(super) struct Ended<'a> {
 
 impl Ended<'_> {
     /// Ends everything open, whatever it hangs from, the deepest first.
-    pub(super) fn all(&self) -> (Vec<Event>, Vec<Effect>) {
-        let (mut events, mut effects) = (Vec::new(), Vec::new());
+    pub(super) fn all(&self) -> Outcome {
         let fence_of_open =
             |fence: Fence| self.workflow.open().any(|handoff| handoff.state.fence() == Some(fence));
-        for handoff in self.workflow.open().filter(|h| !fence_of_open(h.terms.parent)) {
-            let (more_events, more_effects) = self.with_all_under(handoff);
-            events.extend(more_events);
-            effects.extend(more_effects);
-        }
-        (events, effects)
+        let highest = self.workflow.open().filter(|h| !fence_of_open(h.terms.parent));
+        self.decided(self.each(highest))
     }
 
     /// Ends everything open that was passed under the hold `fence`, the deepest first.
-    pub(super) fn all_under(&self, fence: Fence) -> (Vec<Event>, Vec<Effect>) {
+    pub(super) fn all_under(&self, fence: Fence) -> Outcome {
+        self.decided(self.each(self.workflow.open_under(fence)))
+    }
+
+    /// Ends `handoff` and everything open under it, the deepest first.
+    fn with_all_under(&self, handoff: &Handoff) -> Outcome {
+        self.decided(self.ends(handoff))
+    }
+
+    /// Adds that broadcasts are decided whose copies end here.
+    fn decided(&self, (mut events, effects): Outcome) -> Outcome {
+        let ended = events.iter().filter_map(|event| match event {
+            Event::Failed { handoff, .. } => Some((*handoff, false)),
+            _ => None,
+        });
+        let ended: Vec<_> = ended.collect();
+        events.extend(group::decided(self.workflow, &ended));
+        (events, effects)
+    }
+
+    fn each<'h>(&self, handoffs: impl Iterator<Item = &'h Handoff>) -> Outcome {
         let (mut events, mut effects) = (Vec::new(), Vec::new());
-        for handoff in self.workflow.open_under(fence) {
-            let (more_events, more_effects) = self.with_all_under(handoff);
+        for handoff in handoffs {
+            let (more_events, more_effects) = self.ends(handoff);
             events.extend(more_events);
             effects.extend(more_effects);
         }
         (events, effects)
     }
 
-    fn with_all_under(&self, handoff: &Handoff) -> (Vec<Event>, Vec<Effect>) {
+    fn ends(&self, handoff: &Handoff) -> Outcome {
         let held = handoff.state.fence();
         let (mut events, mut effects) = match held {
-            Some(fence) => self.all_under(fence),
+            Some(fence) => self.each(self.workflow.open_under(fence)),
             None => (Vec::new(), Vec::new()),
         };
         let hold = held.and_then(|fence| self.workflow.holds.get(&fence));

@@ -25,7 +25,7 @@ pub(super) fn decide(
     if let Some(handoff) = passed {
         return Err(Refusal::PassPending { handoff: handoff.terms.id, to: handoff.to.clone() });
     }
-    let blocking = workflow.open().filter(|handoff| workflow.blocks(handoff));
+    let blocking = workflow.open().filter(|handoff| workflow.blocks_owner(handoff));
     let open: Vec<_> = blocking.map(|handoff| handoff.terms.id).collect();
     if !open.is_empty() {
         return Err(Refusal::SegmentOpen { open });

@@ -57,11 +57,14 @@ impl Raise<'_> {
         let to = route::above(self.world, least, &self.wanted(), &except)?;
         let back = self.back(to.profile.role);
         let level = level.min(ESCALATION_LEVELS_MAX);
-        let kind = Kind::Escalation(Escalation { level, matter: self.matter, trail, back });
-        let Arrival { answer_by, queued } = arrival::at(self.world, to, &kind, now);
+        let blocking = self.about.is_some_and(|about| about.terms.kind.is_blocking());
+        let matter = self.matter;
+        let kind = Kind::Escalation(Escalation { level, matter, trail, back, blocking });
         let to_agent = to.profile.id.clone();
         let told = news::tell(self.world, &to_agent, self.id, self.handoff, News::Arrived);
         let terms = Box::new(self.terms(to_agent, kind));
+        let arrival = arrival::at(self.world, Some(self.workflow), to, &terms, now);
+        let Arrival { answer_by, queued } = arrival;
         let (variables, artifacts) = Default::default();
         let mut events = Vec::new();
         if self.matter == Matter::Question {
@@ -78,6 +81,7 @@ impl Raise<'_> {
             required: &[],
             risk: terms.map(|terms| terms.risk_level).unwrap_or_default(),
             autonomy: terms.and_then(|terms| terms.autonomy_budget),
+            priority: terms.map_or(self.workflow.priority, |terms| terms.priority),
         }
     }
 

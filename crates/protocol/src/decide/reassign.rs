@@ -51,14 +51,17 @@ fn handoff(
     let (mut events, mut effects) = held.map(|fence| ended.all_under(fence)).unwrap_or_default();
     let hold = held.and_then(|fence| workflow.holds.get(&fence));
     let released = hold.map(|hold| hold.locks.iter().cloned().collect()).unwrap_or_default();
+    let agent = world.agent(&to)?;
     let Arrival { answer_by, queued } =
-        arrival::at(world, world.agent(&to)?, &handoff.terms.kind, now);
+        arrival::at(world, Some(workflow), agent, &handoff.terms, now);
+    let gap = agent.profile.gap(&handoff.terms.required_capabilities);
     let (reason, by) = (reassign.reason.clone(), to.clone());
     effects.extend(news::tell(world, &handoff.to, id, handoff_id, News::Cancelled));
     effects.extend(news::tell(world, &to, id, handoff_id, News::Arrived).filter(|_| !queued));
-    events.push(Event::Reassigned { handoff: handoff_id, to, reason, answer_by, released });
+    let moved = Event::Reassigned { handoff: handoff_id, to, reason, gap, answer_by, released };
+    events.push(moved);
     if queued {
-        events.push(Event::Queued { handoff: handoff_id, by });
+        events.push(Event::Queued { handoff: handoff_id, by, give_up: answer_by });
     }
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
@@ -73,8 +76,9 @@ fn may_have(
     match &handoff.terms.kind {
         Kind::Sequential | Kind::Delegation(_) => Ok(()),
         Kind::Broadcast(copy) => {
+            // Nobody has two voices, also not one after the other.
             let same = |other: &&Handoff| other.terms.kind.group() == Some(copy.group);
-            let mut others = workflow.open().filter(same);
+            let mut others = workflow.handoffs.values().filter(same);
             match others.any(|other| other.to == *to && other.terms.id != handoff.terms.id) {
                 true => Err(Refusal::TwiceNamed { agent: to.clone() }),
                 false => Ok(()),
@@ -110,9 +114,7 @@ fn workflow(
     if to_agent != by {
         let handoff = ask.id.handoff();
         let to = world.agent(&to_agent)?;
-        let Arrival { answer_by, queued } = arrival::at(world, to, &Kind::Sequential, now);
         let told = news::tell(world, &to_agent, id, handoff, News::Arrived);
-        effects.extend(told.filter(|_| !queued));
         let terms = Box::new(Terms {
             id: handoff,
             from_agent: by,
@@ -133,6 +135,8 @@ fn workflow(
             risk_level: Default::default(),
             routing: Default::default(),
         });
+        let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &terms, now);
+        effects.extend(told.filter(|_| !queued));
         let (variables, artifacts) = Default::default();
         events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued });
     }

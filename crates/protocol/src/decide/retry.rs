@@ -46,9 +46,13 @@ pub(super) fn after(
         rejected(handoff, &why),
         Event::Failed { handoff: handoff_id, detail, released: Vec::new() },
     ];
-    events.extend(workflow.and_then(|workflow| group::ended(workflow, handoff, false)));
     let told = news::tell(world, &handoff.terms.from_agent, id, handoff_id, News::Failed);
-    (events, told.into_iter().collect())
+    let mut effects: Vec<_> = told.into_iter().collect();
+    if let Some(decided) = workflow.and_then(|workflow| group::ended(workflow, handoff, false)) {
+        events.push(decided);
+        effects.extend(group::told(world, id, handoff));
+    }
+    (events, effects)
 }
 
 /// The events and effects of a handoff whose receiver holds as much as it can: it waits, or goes
@@ -60,8 +64,12 @@ pub(super) fn full(world: &World, id: WorkflowId, handoff: &Handoff, now: Timest
             rerouted(world, id, handoff, next, why, now)
         }
         None => {
+            let workflow = world.workflows.get(&id);
+            let profile = world.agents.get(&handoff.to).map(|to| &to.profile);
+            let give_up =
+                profile.and_then(|to| arrival::give_up(workflow, to, &handoff.terms, now));
             let (handoff, by) = (handoff.terms.id, handoff.to.clone());
-            (vec![Event::Queued { handoff, by }], Vec::new())
+            (vec![Event::Queued { handoff, by, give_up }], Vec::new())
         }
     }
 }
@@ -92,7 +100,9 @@ fn rerouted(
 ) -> Outcome {
     let (handoff_id, from) = (handoff.terms.id, handoff.to.clone());
     let to = next.profile.id.clone();
-    let arrival = arrival::at(world, next, &handoff.terms.kind, now);
+    let workflow = world.workflows.get(&id);
+    let arrival = arrival::at(world, workflow, next, &handoff.terms, now);
+    let gap = next.profile.gap(&handoff.terms.required_capabilities);
     let mut events = vec![rejected(handoff, &why)];
     events.push(Event::Rerouted {
         handoff: handoff_id,
@@ -100,10 +110,12 @@ fn rerouted(
         to: to.clone(),
         reason: why.reason,
         trigger: why.cause.trigger(),
+        gap,
         answer_by: arrival.answer_by,
     });
     if arrival.queued {
-        events.push(Event::Queued { handoff: handoff_id, by: to });
+        let give_up = arrival.answer_by;
+        events.push(Event::Queued { handoff: handoff_id, by: to, give_up });
         return (events, Vec::new());
     }
     let told = news::tell(world, &to, id, handoff_id, News::Arrived);
@@ -124,14 +136,14 @@ pub(super) fn next<'a>(world: &'a World, handoff: &Handoff, cause: Cause) -> Opt
     let routing = match &terms.kind {
         // Each copy of a broadcast is for one agent and nobody else.
         Kind::Broadcast(_) => return None,
-        // A question only ever climbs, so the chain bounds it; a full receiver has a queue.
-        Kind::Escalation(_) if cause == Cause::AtCapacity => return None,
+        // A question only ever climbs, so the chain bounds it. It does not wait for room: whoever
+        // is full may be full with the very work that waits for the answer.
         Kind::Escalation(_) => return above(),
         Kind::Sequential | Kind::Delegation(_) => terms.routing,
     };
     if cause == Cause::AtCapacity {
         let elsewhere = routing.at_capacity == AtCapacity::Reroute && !often;
-        let free = |agent: &&Agent| world.has_room(agent);
+        let free = |agent: &&Agent| world.has_room(agent, terms.priority);
         return route::instead(world, handoff).filter(free).filter(|_| elsewhere);
     }
     if routing.on_rejection == OnRejection::Fail {
@@ -142,8 +154,10 @@ pub(super) fn next<'a>(world: &'a World, handoff: &Handoff, cause: Cause) -> Opt
         return human().filter(|_| role != Role::Human);
     }
     match cause {
-        Cause::Unavailable | Cause::Unwell if terms.priority == Priority::Critical => above(),
-        Cause::Risk => above(),
+        Cause::Unavailable | Cause::Unwell if terms.priority == Priority::Critical => {
+            above().or_else(|| route::instead(world, handoff))
+        }
+        Cause::Risk => above().or_else(|| route::instead(world, handoff)),
         Cause::Answer
         | Cause::CapabilityMismatch
         | Cause::AtCapacity

@@ -51,17 +51,18 @@ pub(super) fn decide(
             vec![Event::Failed { handoff: give.handoff, detail, released }]
         }
     };
-    events.extend(group::ended(workflow, handoff, success));
-    if success {
-        for (lower, event) in flows_down(workflow, handoff, &result) {
-            events.push(event);
-            told.push(lower);
-        }
+    for (lower, event) in flows_down(workflow, handoff, &result, success) {
+        events.push(event);
+        told.push(lower);
     }
     let tell = |answered: &Handoff| {
         news::tell(world, &answered.terms.from_agent, id, answered.terms.id, News::Returned)
     };
-    let effects = told.into_iter().filter_map(tell).collect();
+    let mut effects: Vec<_> = told.into_iter().filter_map(tell).collect();
+    if let Some(decided) = group::ended(workflow, handoff, success) {
+        events.push(decided);
+        effects.extend(group::told(world, id, handoff));
+    }
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 
@@ -140,12 +141,13 @@ fn completed(
     Ok(Event::Completed { handoff, result, variables, artifacts, late, released })
 }
 
-/// A decision goes down to the one who asked first: whoever passed the question on is answered
-/// with it, too.
+/// A decision, a no like a yes, goes down to the one who asked first: whoever passed the question on
+/// is answered with it, too.
 fn flows_down<'a>(
     workflow: &'a Workflow,
     handoff: &'a Handoff,
     result: &Return,
+    success: bool,
 ) -> Vec<(&'a Handoff, Event)> {
     let mut events = Vec::new();
     let mut answered = handoff;
@@ -160,13 +162,17 @@ fn flows_down<'a>(
             tokens_consumed: None,
             ..result.clone()
         };
-        let event = Event::Completed {
-            handoff: lower.terms.id,
-            result: Some(Box::new(relayed)),
-            variables: Default::default(),
-            artifacts: Vec::new(),
-            late: false,
-            released,
+        let (id, result) = (lower.terms.id, Box::new(relayed));
+        let event = match success {
+            true => Event::Completed {
+                handoff: id,
+                result: Some(result),
+                variables: Default::default(),
+                artifacts: Vec::new(),
+                late: false,
+                released,
+            },
+            false => Event::Failed { handoff: id, detail: Detail::Error { result }, released },
         };
         events.push((lower, event));
         answered = lower;
@@ -176,12 +182,14 @@ fn flows_down<'a>(
 
 /// The question that `handoff` passed on, if it did.
 fn asked_below<'a>(workflow: &'a Workflow, handoff: &Handoff) -> Option<&'a Handoff> {
-    let Kind::Escalation(asked) = &handoff.terms.kind else { return None };
-    let hold =
-        workflow.holds.get(&handoff.terms.parent).filter(|_| asked.matter == Matter::Question)?;
+    let is_question = |handoff: &Handoff| match &handoff.terms.kind {
+        Kind::Escalation(asked) => asked.matter == Matter::Question,
+        Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => false,
+    };
+    let hold = workflow.holds.get(&handoff.terms.parent).filter(|_| is_question(handoff))?;
     let lower = workflow.handoffs.get(&hold.handoff?)?;
-    let passed_on = matches!(lower.terms.kind, Kind::Escalation(_))
-        && matches!(lower.state, State::Suspended { .. });
+    // Work that was taken over is no question: whoever has it asked for itself, and goes on.
+    let passed_on = is_question(lower) && matches!(lower.state, State::Suspended { .. });
     passed_on.then_some(lower)
 }
 

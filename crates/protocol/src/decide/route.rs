@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::agent::{Agent, Fit, Profile, Requirement, Risk, Role};
-use crate::handoff::{Handoff, Terms};
+use crate::handoff::{Handoff, Priority, Terms};
 use crate::id::AgentId;
 use crate::world::World;
 
@@ -16,6 +16,7 @@ pub(super) struct Wanted<'a> {
     pub(super) required: &'a [Requirement],
     pub(super) risk: Risk,
     pub(super) autonomy: Option<u64>,
+    pub(super) priority: Priority,
 }
 
 impl<'a> Wanted<'a> {
@@ -24,6 +25,7 @@ impl<'a> Wanted<'a> {
             required: &terms.required_capabilities,
             risk: terms.risk_level,
             autonomy: terms.autonomy_budget,
+            priority: terms.priority,
         }
     }
 }
@@ -70,7 +72,7 @@ pub(super) fn best<'a>(
             .filter_map(|needed| profile.proficiency(&needed.capability_id))
             .map(|level| u32::from(level.thousandths()))
             .sum();
-        let full = !world.has_room(agent);
+        let full = !world.has_room(agent, wanted.priority);
         let load = agent.holds.len();
         (!whole, full && !may_wait, Reverse(skill), full, load, profile.id.clone())
     };
@@ -101,8 +103,8 @@ pub(super) fn instead<'a>(world: &'a World, handoff: &Handoff) -> Option<&'a Age
     best(world, &wanted, &except, false)
 }
 
-/// The next stop above `role`: the lowest role that somebody has who may decide this, a person at
-/// the last.
+/// The next stop above `role`: the lowest role that somebody has who may decide this and has room
+/// for it, a person at the last.
 pub(super) fn above<'a>(
     world: &'a World,
     role: Role,
@@ -113,7 +115,8 @@ pub(super) fn above<'a>(
         let profile = &agent.profile;
         // People find somebody who can; whoever else is asked must be able to do some of it.
         let fit = wanted.required.is_empty() || profile.fit(wanted.required) != Fit::None;
-        let able = profile.role == Role::Human || (agent.health.is_good() && fit);
+        let free = world.has_room(agent, wanted.priority);
+        let able = profile.role == Role::Human || (agent.health.is_good() && fit && free);
         profile.role > role && able && may(profile, wanted) && !except.contains(&profile.id)
     };
     // The person who runs the workspace comes after people that were registered by name.

@@ -32,7 +32,10 @@ pub(super) fn decide(
     let stream = StreamId::Workflow(id);
     let to = world.agents.get(&handoff.to);
     let due = match &handoff.state {
-        State::Queued { until: None } => to.is_some_and(|to| world.is_called(to, wake.handoff)),
+        State::Queued { until: None, give_up } => {
+            let called = to.is_some_and(|to| world.is_called(to, wake.handoff));
+            called || give_up.is_some_and(|at| at <= now)
+        }
         // Somebody looks because the receiver was full when it wanted to accept.
         State::Initiated { .. } if to.is_some_and(|agent| agent.room() == 0) => true,
         other => other.wake_at().is_some_and(|at| at <= now),
@@ -41,7 +44,15 @@ pub(super) fn decide(
         return Ok(Decision { stream, events: Vec::new(), effects: Vec::new() });
     }
     let (events, effects) = match &handoff.state {
-        State::Queued { .. } | State::Deferred { .. } => sent_again(world, id, handoff, now),
+        State::Queued { until: None, .. } => match to {
+            Some(to) if !world.is_called(to, wake.handoff) => {
+                given_up(world, (id, workflow), handoff, now)
+            }
+            Some(_) | None => sent_again(world, id, workflow, handoff, now),
+        },
+        State::Queued { .. } | State::Deferred { .. } => {
+            sent_again(world, id, workflow, handoff, now)
+        }
         State::Initiated { .. } => unanswered(world, id, workflow, handoff, now),
         State::Accepted { fence, due, .. } => match (due, handoff.terms.kind.back()) {
             (Some(Due::Return(_)), back) => reminded(world, id, handoff, back, now),
@@ -96,13 +107,30 @@ pub(super) fn hold(
 
 type Outcome = (Vec<Event>, Vec<Effect>);
 
-fn sent_again(world: &World, id: WorkflowId, handoff: &Handoff, now: Timestamp) -> Outcome {
+/// There was no room in time.
+fn given_up(
+    world: &World,
+    home: (WorkflowId, &Workflow),
+    handoff: &Handoff,
+    now: Timestamp,
+) -> Outcome {
+    let why = Why { cause: Cause::AtCapacity, reason: retry::at_capacity(world, handoff) };
+    retry::after(world, (home.0, Some(home.1)), handoff, why, now)
+}
+
+fn sent_again(
+    world: &World,
+    id: WorkflowId,
+    workflow: &Workflow,
+    handoff: &Handoff,
+    now: Timestamp,
+) -> Outcome {
     let to = world.agents.get(&handoff.to);
     if to.is_some_and(|agent| agent.room() == 0) {
         return retry::full(world, id, handoff, now);
     }
-    let kind = &handoff.terms.kind;
-    let answer_by = to.and_then(|agent| arrival::answer_by(&agent.profile, kind, now));
+    let answer_by = to
+        .and_then(|agent| arrival::answer_by(Some(workflow), &agent.profile, &handoff.terms, now));
     let event = Event::Resent { handoff: handoff.terms.id, answer_by };
     let told = news::tell(world, &handoff.to, id, handoff.terms.id, News::Arrived);
     (vec![event], told.into_iter().collect())
@@ -176,9 +204,12 @@ fn timed_out(
     };
     events.extend(before);
     events.push(Event::Failed { handoff: handoff_id, detail, released: Vec::new() });
-    events.extend(group::ended(workflow, handoff, false));
     let sender = &handoff.terms.from_agent;
     effects.extend(news::tell(world, sender, id, handoff_id, News::Failed));
+    if let Some(decided) = group::ended(workflow, handoff, false) {
+        events.push(decided);
+        effects.extend(group::told(world, id, handoff));
+    }
     events.extend(after.0);
     effects.extend(after.1);
     (events, effects)

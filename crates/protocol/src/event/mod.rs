@@ -12,7 +12,7 @@ use crate::effect::{Effect, EffectId};
 use crate::handoff::{
     Aggregation, Cause, Constraints, Detail, Due, Priority, Return, Terms, Trigger,
 };
-use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId, TokenId};
+use crate::id::{AgentId, ArtifactId, CapabilityId, Fence, GroupId, HandoffId, TokenId};
 use crate::lock::{FilePath, LockMode};
 use crate::text::{BlobRef, Body, Text};
 use crate::time::Timestamp;
@@ -65,7 +65,7 @@ pub enum Event {
         /// Artifacts made known with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
-        /// When the receiver counts as unavailable, if ever.
+        /// When the receiver counts as unavailable, or nobody waits for its room any longer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_by: Option<Timestamp>,
         /// Whether it waits until its receiver has room.
@@ -100,6 +100,9 @@ pub enum Event {
         handoff: HandoffId,
         /// Whose room.
         by: AgentId,
+        /// When nobody waits for it any longer, if ever.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        give_up: Option<Timestamp>,
     },
     /// It goes to another agent.
     Rerouted {
@@ -114,6 +117,9 @@ pub enum Event {
         /// What the coordinator raised by itself, if it did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trigger: Option<Trigger>,
+        /// Capabilities asked for that it lacks.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gap: Vec<CapabilityId>,
         /// When the receiver counts as unavailable, if ever.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_by: Option<Timestamp>,
@@ -126,6 +132,9 @@ pub enum Event {
         to: AgentId,
         /// Why.
         reason: Text,
+        /// Capabilities asked for that it lacks.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gap: Vec<CapabilityId>,
         /// When the receiver counts as unavailable, if ever.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_by: Option<Timestamp>,

@@ -27,7 +27,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         }
         Event::Resent { handoff, answer_by } => {
             set_state(world, id, *handoff, |handoff| {
-                let called = matches!(handoff.state, State::Queued { until: None });
+                let called = matches!(handoff.state, State::Queued { until: None, .. });
                 State::Initiated { answer_by: *answer_by, called }
             });
         }
@@ -43,7 +43,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
             if let Some(until) = resend_at {
                 set_state(world, id, *handoff, |handoff| {
                     handoff.attempts.resends += 1;
-                    State::Queued { until: Some(*until) }
+                    State::Queued { until: Some(*until), give_up: None }
                 });
             }
         }
@@ -99,7 +99,7 @@ fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     match event {
         Event::Initiated { terms, variables, artifacts, answer_by, queued } => {
             let state = match queued {
-                true => State::Queued { until: None },
+                true => State::Queued { until: None, give_up: *answer_by },
                 false => State::Initiated { answer_by: *answer_by, called: false },
             };
             initiated(world, id, terms, state, at);
@@ -125,25 +125,28 @@ fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
 /// Applies an event that changes who has a handoff to answer.
 fn moved(world: &mut World, id: WorkflowId, event: &Event) {
     match event {
-        Event::Queued { handoff, .. } => {
-            set_state(world, id, *handoff, |_| State::Queued { until: None });
+        Event::Queued { handoff, give_up, .. } => {
+            let give_up = *give_up;
+            set_state(world, id, *handoff, |_| State::Queued { until: None, give_up });
         }
-        Event::Rerouted { handoff, to, answer_by, .. } => {
-            let (to, answer_by) = (to.clone(), *answer_by);
+        Event::Rerouted { handoff, to, gap, answer_by, .. } => {
+            let (to, gap, answer_by) = (to.clone(), gap.clone(), *answer_by);
             set_state(world, id, *handoff, |handoff| {
                 handoff.attempts.reroutes += 1;
+                handoff.gap = gap;
                 let before = std::mem::replace(&mut handoff.to, to);
                 handoff.tried.insert(before);
                 State::Initiated { answer_by, called: false }
             });
         }
-        Event::Reassigned { handoff, to, answer_by, .. } => {
+        Event::Reassigned { handoff, to, gap, answer_by, .. } => {
             let held = handoff_fence(world, id, *handoff);
             if let Some(fence) = held {
                 end_hold(world, id, fence);
             }
-            let (to, answer_by) = (to.clone(), *answer_by);
+            let (to, gap, answer_by) = (to.clone(), gap.clone(), *answer_by);
             set_state(world, id, *handoff, |handoff| {
+                handoff.gap = gap;
                 let before = std::mem::replace(&mut handoff.to, to);
                 handoff.tried.insert(before);
                 State::Initiated { answer_by, called: false }
@@ -188,6 +191,7 @@ fn initiated(world: &mut World, id: WorkflowId, terms: &Terms, state: State, at:
         initiated_at: at,
         attempts: Attempts::default(),
         tried: BTreeSet::new(),
+        gap: terms.gap.clone(),
         // Set below, with everything that follows from it.
         state: State::AwaitingApproval,
     };

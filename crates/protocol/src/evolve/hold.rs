@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::handoff::set_state;
+use crate::agent::Health;
 use crate::handoff::State;
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
 use crate::time::Timestamp;
@@ -37,7 +38,7 @@ pub(super) fn take_load(world: &mut World, agent: &AgentId, id: WorkflowId, fenc
 /// An agent did something, so it is there.
 pub(super) fn answered(world: &mut World, agent: &AgentId) {
     if let Some(agent) = world.agents.get_mut(agent) {
-        agent.health.unavailable_since = None;
+        agent.health = Health::default();
     }
 }
 

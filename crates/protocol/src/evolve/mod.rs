@@ -12,7 +12,7 @@ use crate::id::{AgentId, Fence, WorkflowId};
 use crate::lock::{FilePath, Lock};
 use crate::time::Timestamp;
 use crate::variables::{Changes, Variables};
-use crate::workflow::{Group, Progress, Workflow};
+use crate::workflow::{Group, Outcome, Progress, Workflow};
 use crate::world::{Timer, World};
 
 use handoff::evolve_handoff;
@@ -91,11 +91,14 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
                 workflow.groups.insert(*group, opened);
             });
         }
-        Event::Aggregated { group, success, .. } => with_workflow(world, id, |workflow| {
-            if let Some(group) = workflow.groups.get_mut(group) {
-                group.outcome = Some(*success);
-            }
-        }),
+        Event::Aggregated { group, success, successes, failures } => {
+            let (success, successes, failures) = (*success, *successes, *failures);
+            with_workflow(world, id, |workflow| {
+                if let Some(group) = workflow.groups.get_mut(group) {
+                    group.outcome = Some(Outcome { success, successes, failures });
+                }
+            });
+        }
         Event::Reclaimed { by, fence, .. } => reclaimed(world, id, by, *fence, at),
         Event::Overdue { fence } => set_hold_due(world, id, *fence, None),
         Event::Escalated { fence, handoff, escalation } => {

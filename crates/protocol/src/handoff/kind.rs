@@ -51,6 +51,15 @@ impl Kind {
         }
     }
 
+    /// Whether the sender does nothing else meanwhile.
+    pub fn is_blocking(&self) -> bool {
+        let climbed = match self {
+            Self::Escalation(escalation) => escalation.blocking,
+            Self::Sequential | Self::Delegation(_) | Self::Broadcast(_) => false,
+        };
+        climbed || self.back().is_some_and(|back| back.blocking)
+    }
+
     /// The broadcast that it is a part of.
     pub fn group(&self) -> Option<GroupId> {
         match self {
@@ -128,6 +137,9 @@ pub struct Escalation {
     /// Until when a decision is due, if there is a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Delegation>,
+    /// Whether the sender does nothing else meanwhile, also when there is no limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocking: bool,
 }
 
 /// What an escalation is about.

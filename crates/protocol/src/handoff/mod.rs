@@ -36,6 +36,9 @@ pub struct Handoff {
     /// Who had it and did not take it.
     #[serde(default)]
     pub tried: BTreeSet<AgentId>,
+    /// Capabilities asked for that whoever has it lacks.
+    #[serde(default)]
+    pub gap: Vec<CapabilityId>,
     /// Where it stands.
     pub state: State,
 }

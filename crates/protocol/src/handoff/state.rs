@@ -31,6 +31,9 @@ pub enum State {
     Queued {
         /// When it is sent; absent means when its receiver has room.
         until: Option<Timestamp>,
+        /// When nobody waits for that room any longer, if ever.
+        #[serde(default)]
+        give_up: Option<Timestamp>,
     },
     /// Waits for its receiver to answer.
     Initiated {
@@ -127,7 +130,7 @@ impl State {
     /// When the coordinator must look at it again.
     pub fn wake_at(&self) -> Option<Timestamp> {
         match self {
-            Self::Queued { until } => *until,
+            Self::Queued { until, give_up } => until.or(*give_up),
             Self::Deferred { until, .. } => Some(*until),
             Self::Initiated { answer_by, .. } => *answer_by,
             Self::Accepted { due, .. } => due.map(Due::at),

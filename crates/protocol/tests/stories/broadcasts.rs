@@ -272,3 +272,102 @@ fn a_sender_that_waits_for_a_broadcast_waits_until_it_is_decided() {
         "#]],
     );
 }
+
+#[test]
+fn what_a_late_copy_passed_on_does_not_keep_the_owner() {
+    check(
+        "
+        0s planner starts
+        1s planner broadcasts to builder,rival within 60s needing-of any fence 1
+        2s builder accepts h1
+        3s builder delegates to reviewer within 30s fence 2
+        4s rival accepts h2
+        5s planner completes fence 1
+        6s rival returns h2 fence 3
+        7s builder returns h1 fence 2
+        8s planner completes fence 1
+        ",
+        expect![[r#"
+            0s started by planner
+            1s a broadcast of 2, h1 broadcast to builder answer by 61s, h2 broadcast to
+                rival answer by 61s
+            2s h1 accepted by builder fence 2 back by 62s
+            3s h3 delegation to reviewer answer by 33s
+            4s h2 accepted by rival fence 3 back by 64s
+            5s refused [segment-open]: 3 handoffs are still open: h1, h2, h3
+            6s h2 completed, the broadcast succeeded (1 for, 0 against)
+            7s refused [segment-open]: 1 handoff is still open: h3
+            8s h3 failed: cancelled by planner, h1 failed: cancelled by planner, workflow
+                completed by planner
+        "#]],
+    );
+}
+
+#[test]
+fn nobody_has_two_voices() {
+    check(
+        "
+        0s planner starts
+        1s planner broadcasts to builder,rival,reviewer within 60s needing-of majority fence 1
+        2s builder accepts h1
+        3s builder returns h1 fence 2
+        4s operator reassigns h2 to builder
+        ",
+        expect![[r#"
+            0s started by planner
+            1s a broadcast of 3, h1 broadcast to builder answer by 61s, h2 broadcast to
+                rival answer by 61s, h3 broadcast to reviewer answer by 61s
+            2s h1 accepted by builder fence 2 back by 62s
+            3s h1 completed
+            4s refused [twice-named]: builder is named twice
+        "#]],
+    );
+}
+
+#[test]
+fn a_broadcast_whose_copies_are_called_off_has_failed() {
+    check(
+        "
+        0s planner starts
+        1s planner broadcasts to builder,rival within 60s fence 1
+        2s builder accepts h1
+        3s operator reassigns to rival
+        ",
+        expect![[r#"
+            0s started by planner
+            1s a broadcast of 2, h1 broadcast to builder answer by 61s, h2 broadcast to
+                rival answer by 61s
+            2s h1 accepted by builder fence 2 back by 62s
+            3s h1 failed: cancelled by operator, h2 failed: cancelled by operator, the
+                broadcast failed (0 for, 2 against), reclaimed by operator fence 3, h3
+                sequential to rival
+        "#]],
+    );
+}
+
+#[test]
+fn a_copy_for_a_full_agent_is_not_waited_for_without_end() {
+    check(
+        "
+        0s planner starts
+        1s planner delegates to mason within 1h fence 1
+        2s mason accepts h1
+        3s planner broadcasts to mason,rival within 60s fence 1
+        4s rival accepts h3
+        5s rival returns h3 fence 3
+        63s time passes
+        ",
+        expect![[r#"
+            0s started by planner
+            1s h1 delegation to mason answer by 3601s
+            2s h1 accepted by mason fence 2 back by 3602s
+            3s a broadcast of 2, h2 broadcast to mason answer by 63s queued, h3 broadcast
+                to rival answer by 63s
+            4s h3 accepted by rival fence 3 back by 64s
+            5s h3 completed
+            63s h2 rejected by mason: at_capacity: mason can hold 1 at once, h2 failed:
+                rejected (at_capacity: mason can hold 1 at once), the broadcast failed (1
+                for, 1 against)
+        "#]],
+    );
+}

@@ -282,7 +282,7 @@ fn a_question_is_as_urgent_and_as_risky_as_what_it_is_about() {
 }
 
 #[test]
-fn a_full_reviewer_has_a_queue_for_questions_too() {
+fn a_full_reviewer_is_passed_over_so_that_nobody_waits_in_a_circle() {
     check(
         "
         0s planner starts
@@ -292,10 +292,9 @@ fn a_full_reviewer_has_a_queue_for_questions_too() {
         4s planner delegates to builder within 1h fence 1
         5s builder accepts h2
         6s builder escalates to clerk because unsure fence 3
-        7s clerk returns h1 fence 2
-        8s time passes
-        9s clerk accepts h3
-        10s clerk rejects h3 never mind
+        7s operator accepts h3
+        8s operator returns h3 fence 4
+        9s builder returns h2 fence 3
         ",
         expect![[r#"
             0s started by planner
@@ -304,11 +303,10 @@ fn a_full_reviewer_has_a_queue_for_questions_too() {
             3s refused [segment-open]: 1 handoff is still open: h1
             4s h2 delegation to builder answer by 3604s
             5s h2 accepted by builder fence 3 back by 3605s
-            6s fence 3 waits for h3, h3 escalation level 1 after builder to clerk queued
-            7s h1 completed
-            8s h3 sent again
-            9s h3 accepted by clerk fence 4
-            10s refused [already-accepted]: handoff h3 is already accepted by clerk
+            6s fence 3 waits for h3, h3 escalation level 1 after builder to operator
+            7s h3 accepted by operator fence 4
+            8s h3 completed
+            9s h2 completed
         "#]],
     );
 }

@@ -2,6 +2,7 @@
 
 mod teller;
 
+mod answers;
 mod broadcasts;
 mod contexts;
 mod delegations;

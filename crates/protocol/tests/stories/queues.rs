@@ -26,14 +26,14 @@ fn one_free_slot_calls_one_and_not_the_whole_queue() {
             0s started by planner
             1s h1 delegation to mason answer by 3601s
             2s h1 accepted by mason fence 2 back by 3602s
-            3s h2 delegation to mason queued
-            4s h3 delegation to mason queued
+            3s h2 delegation to mason answer by 3603s queued
+            4s h3 delegation to mason answer by 3604s queued
             5s h1 completed
             6s h2 sent again
             7s nothing is due
-            8s h4 critical delegation to mason queued
+            8s h4 critical delegation to mason answer by 3608s
             9s h2 rejected by mason: no, h2 rerouted to builder answer by 3609s
-            10s h4 sent again
+            10s h3 sent again
             11s h4 accepted by mason fence 3 back by 3611s
             12s nothing is due
         "#]],
@@ -101,8 +101,8 @@ fn work_for_whoever_can_do_it_waits_for_the_best_or_takes_the_next() {
             2s h1 accepted by ann fence 2 back by 3602s
             3s h2 delegation to ben answer by 3603s
             4s h2 accepted by ben fence 3 back by 3604s
-            5s h3 delegation to ann queued
-            6s h4 delegation to ben queued
+            5s h3 delegation to ann answer by 3605s queued
+            6s h4 delegation to ben answer by 3606s queued
             7s h2 completed
             8s h4 sent again
         "#]],
@@ -185,8 +185,8 @@ fn a_look_at_one_whose_turn_has_not_come_calls_nobody() {
             0s started by planner
             1s h1 delegation to mason answer by 3601s
             2s h1 accepted by mason fence 2 back by 3602s
-            3s h2 delegation to mason queued
-            4s h3 critical delegation to mason queued
+            3s h2 delegation to mason answer by 3603s queued
+            4s h3 critical delegation to mason answer by 3604s queued
             5s h1 completed
             6s nothing new
             7s h3 sent again

@@ -136,9 +136,9 @@ fn an_agent_that_is_full_has_a_queue_by_urgency_then_age() {
             0s started by planner
             1s h1 delegation to mason answer by 3601s
             2s h1 accepted by mason fence 2 back by 3602s
-            3s h2 low delegation to mason queued
-            4s h3 delegation to mason queued
-            5s h4 high delegation to mason queued
+            3s h2 low delegation to mason answer by 3603s queued
+            4s h3 delegation to mason answer by 3604s queued
+            5s h4 high delegation to mason answer by 3605s queued
             6s refused [not-sent]: handoff h4 is queued and not sent yet
             7s nothing is due
             8s h1 completed
@@ -371,7 +371,7 @@ fn whoever_answers_anything_is_there_again() {
             0s started by planner
             1s h1 delegation to swift answer by 31s
             2s h2 delegation to swift answer by 32s
-            3s h2 deferred until 3603s
+            3s h2 deferred until 63s
             31s h1 rejected by swift: unavailable: no answer in time, h1 failed:
                 unavailable
             32s refused [nobody-fits]: no agent that is well has any of the capabilities
@@ -420,6 +420,24 @@ fn whoever_is_asked_above_can_do_it_or_is_a_person() {
             2s h1 failed: cancelled by planner
             3s h2 sequential to builder, h2 rejected by builder: risk: builder may take
                 medium risk at most, this is high, h2 rerouted to reviewer on escalation
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_stand_in_lacks_is_recorded_for_it() {
+    check(
+        "
+        0s planner starts
+        1s operator registers poly knowing masonry
+        2s planner passes to builder needing rust,masonry fence 1
+        3s builder rejects h1 no time
+        ",
+        expect![[r#"
+            0s started by planner
+            1s registered
+            2s h1 sequential to builder lacking masonry
+            3s h1 rejected by builder: no time, h1 rerouted to poly lacking rust
         "#]],
     );
 }

@@ -6,7 +6,7 @@
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::event::{Decision, Event};
 use baton_protocol::handoff::{Detail, Due, Kind, Priority};
-use baton_protocol::id::{CommandId, HandoffId, WorkflowId};
+use baton_protocol::id::{CapabilityId, CommandId, HandoffId, WorkflowId};
 use baton_protocol::time::{Allowance, Timestamp};
 use baton_protocol::workflow::Ending;
 use baton_protocol::{Timer, World, decide, evolve};
@@ -328,15 +328,15 @@ impl Teller {
                 let how = if *success { "succeeded" } else { "failed" };
                 format!("the broadcast {how} ({successes} for, {failures} against)")
             }
-            Event::Queued { handoff, by } => format!("{} queued for {by}", h(handoff)),
-            Event::Rerouted { handoff, to, trigger, answer_by, .. } => {
+            Event::Queued { handoff, by, .. } => format!("{} queued for {by}", h(handoff)),
+            Event::Rerouted { handoff, to, trigger, gap, answer_by, .. } => {
                 let raised = trigger.map(|trigger| format!(" on {}", word(trigger)));
                 let by = answer_by.map(|at| format!(" answer by {}", secs(at)));
                 let (raised, by) = (raised.unwrap_or_default(), by.unwrap_or_default());
-                format!("{} rerouted to {to}{by}{raised}", h(handoff))
+                format!("{} rerouted to {to}{}{by}{raised}", h(handoff), lacking(gap))
             }
-            Event::Reassigned { handoff, to, released, .. } => {
-                format!("{} reassigned to {to}{}", h(handoff), freed(released))
+            Event::Reassigned { handoff, to, gap, released, .. } => {
+                format!("{} reassigned to {to}{}{}", h(handoff), lacking(gap), freed(released))
             }
             Event::Reclaimed { by, fence, released, .. } => {
                 format!("reclaimed by {by} fence {fence}{}", freed(released))
@@ -360,12 +360,7 @@ impl Teller {
                 format!("started by {by}{done}")
             }
             Event::Initiated { terms, answer_by, queued, .. } => {
-                let gap: Vec<_> = terms.gap.iter().map(ToString::to_string).collect();
-                let gap = if gap.is_empty() {
-                    String::new()
-                } else {
-                    format!(" lacking {}", gap.join(", "))
-                };
+                let gap = lacking(&terms.gap);
                 let by = answer_by.map(|at| format!(" answer by {}", secs(at))).unwrap_or_default();
                 let waits = if *queued { " queued" } else { "" };
                 let level = match &terms.kind {
@@ -483,4 +478,10 @@ fn said(detail: &Detail) -> String {
         Detail::PassedOn { .. } => "passed on".to_owned(),
         other => other.word().to_owned(),
     }
+}
+
+/// What the receiver lacks, if anything.
+fn lacking(gap: &[CapabilityId]) -> String {
+    let gap: Vec<_> = gap.iter().map(ToString::to_string).collect();
+    if gap.is_empty() { String::new() } else { format!(" lacking {}", gap.join(", ")) }
 }

@@ -78,7 +78,7 @@ fn a_deadline_or_the_agents_own_limit_ends_a_subtask_sooner_than_its_timeout() {
         ",
         expect![[r#"
             0s started by planner
-            1s h1 delegation to builder answer by 3601s
+            1s h1 delegation to builder answer by 50s
             2s h1 accepted by builder fence 2 back by 50s
             3s h2 delegation to timid answer by 3603s
             4s h2 accepted by timid fence 3 back by 64s

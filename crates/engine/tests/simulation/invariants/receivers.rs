@@ -188,13 +188,13 @@ pub(super) fn waiting<'a>(
 ) -> impl Iterator<Item = &'a Handoff> {
     let all = world.workflows.values().flat_map(|workflow| workflow.handoffs.values());
     all.filter(move |handoff| {
-        handoff.to == *agent && matches!(handoff.state, State::Queued { until: None })
+        handoff.to == *agent && matches!(handoff.state, State::Queued { until: None, .. })
     })
 }
 
 /// Whoever is called from a queue has none before it there but those that have room as well.
 fn in_turn(world: &World, called: &Handoff) -> Checked {
-    if !matches!(called.state, State::Queued { until: None }) {
+    if !matches!(called.state, State::Queued { until: None, .. }) {
         return Ok(());
     }
     let place = |handoff: &Handoff| (handoff.terms.priority, handoff.initiated_at);

@@ -276,7 +276,7 @@ fn timely(workflow: &Workflow, told: &Told<'_>) -> Checked {
             Some(answer_by.unwrap_or(Timestamp::from_micros(i64::MAX)))
         }
         (Event::Resent { .. }, Some(State::Deferred { until, .. })) => Some(*until),
-        (Event::Resent { .. }, Some(State::Queued { until })) => *until,
+        (Event::Resent { .. }, Some(State::Queued { until, .. })) => *until,
         (Event::Reminded { .. }, Some(State::Accepted { due, .. })) => {
             let late = matches!(due, Some(Due::Return(_)));
             must(late, "I22", || format!("reminded although {due:?} is due"))?;

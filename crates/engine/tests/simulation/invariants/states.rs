@@ -117,7 +117,7 @@ fn decided(facts: &Facts, workflow: &Workflow) -> Checked {
         let Some(tally) = facts.groups.get(id) else {
             return must(false, "I17", || format!("{id} is in no record"));
         };
-        must(group.outcome == tally.outcome, "I17", || {
+        must(group.outcome.map(|outcome| outcome.success) == tally.outcome, "I17", || {
             format!("{id} is {:?}, recorded as {:?}", group.outcome, tally.outcome)
         })?;
         // What is called off together with whoever sent it is decided for nobody.

@@ -45,11 +45,12 @@ pub(super) fn decide(
         let fit = agent.profile.fit(&pass.validation.required_capabilities);
         let gap = if let Fit::Partial(gap) = fit { gap } else { Vec::new() };
         let why_not = unfit(&agent.profile, pass);
-        let arrival = arrival::at(world, agent, &kind, now);
-        let queued = arrival.queued && why_not.is_none();
         let handoff = ask.id.copy(n);
+        let terms = Box::new(terms(handoff, pass, &sender, to.agent.clone(), kind, gap));
+        let arrival = arrival::at(world, sender.workflow, agent, &terms, now);
+        let queued = arrival.queued && why_not.is_none();
         events.push(Event::Initiated {
-            terms: Box::new(terms(handoff, pass, &sender, to.agent.clone(), kind, gap)),
+            terms,
             // What travels is written once; every copy sees it.
             variables: std::mem::take(&mut variables),
             artifacts: std::mem::take(&mut artifacts),

@@ -7,7 +7,7 @@ use super::{back, sender, terms, trusted, wanted};
 use crate::agent::{Agent, Role};
 use crate::command::{Pass, Submission};
 use crate::decide::arrival::{self, Arrival};
-use crate::decide::route;
+use crate::decide::route::{self, Wanted};
 use crate::decide::{artifact, news};
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
@@ -46,13 +46,13 @@ pub(super) fn decide(
     if level > ESCALATION_LEVELS_MAX {
         return Err(Refusal::TooHigh { most: ESCALATION_LEVELS_MAX });
     }
-    let to = target(world, pass, asker.role, level, &trail)?;
+    let to = target(world, pass, &wanted(pass, sender.priority), (asker.role, level), &trail)?;
     let handoff = ask.id.handoff();
-    let kind =
-        Kind::Escalation(Escalation { level, matter: Matter::Question, trail, back: back(pass) });
+    let (matter, back, blocking) = (Matter::Question, back(pass), false);
+    let kind = Kind::Escalation(Escalation { level, matter, trail, back, blocking });
     let to_agent = to.profile.id.clone();
-    let Arrival { answer_by, queued } = arrival::at(world, to, &kind, now);
     let terms = Box::new(terms(handoff, pass, &sender, to_agent.clone(), kind, Vec::new()));
+    let Arrival { answer_by, queued } = arrival::at(world, sender.workflow, to, &terms, now);
     let artifacts =
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
     let events = vec![
@@ -86,22 +86,26 @@ fn below(workflow: &Workflow, fence: Fence) -> Option<(HandoffId, &Escalation)> 
 fn target<'a>(
     world: &'a World,
     pass: &Pass,
-    role: Role,
-    level: u8,
+    wanted: &Wanted<'_>,
+    (role, level): (Role, u8),
     trail: &[Assessment],
 ) -> Result<&'a Agent, Refusal> {
     let except: BTreeSet<AgentId> = trail.iter().map(|step| step.by.clone()).collect();
     // A person has nobody above, at whatever level it is asked.
     let last = level >= ESCALATION_LEVELS_MAX;
     let least = if last { role.max(Role::Architect) } else { role };
-    let wanted = wanted(pass);
-    let above = |role| route::above(world, role, &wanted, &except).ok_or(Refusal::NobodyAbove);
+    let above = |role| route::above(world, role, wanted, &except).ok_or(Refusal::NobodyAbove);
     let Some(named) = &pass.to_agent else { return above(least) };
     let agent = world.agent(named)?;
     if agent.profile.role <= least || except.contains(named) {
         return Err(Refusal::NotAbove { agent: named.clone() });
     }
     trusted(&agent.profile, pass)?;
-    // Whoever is named is a suggestion: what it may not decide goes to the next above it.
-    if route::may(&agent.profile, &wanted) { Ok(agent) } else { above(agent.profile.role) }
+    // Whoever is named is a suggestion: what it may not decide, or has no room for, goes to the
+    // next above it.
+    let free = world.has_room(agent, wanted.priority);
+    match route::may(&agent.profile, wanted) && free {
+        true => Ok(agent),
+        false => above(agent.profile.role),
+    }
 }

@@ -123,8 +123,7 @@ fn free_to_pass(
             }
             Kind::Delegation(_) | Kind::Broadcast(_) | Kind::Escalation(_) => (),
         }
-        let blocking = open.terms.kind.back().is_some_and(|back| back.blocking);
-        if blocking && workflow.blocks(open) {
+        if open.terms.kind.is_blocking() && workflow.blocks(open) {
             return Err(Refusal::SenderBlocked { agent: agent.clone(), handoff });
         }
     }
@@ -133,7 +132,7 @@ fn free_to_pass(
             let owner = owning.agent.clone();
             return Err(Refusal::NotOwner { agent: agent.clone(), owner });
         }
-        let blocking = workflow.open().filter(|handoff| workflow.blocks(handoff));
+        let blocking = workflow.open().filter(|handoff| workflow.blocks_owner(handoff));
         let open: Vec<_> = blocking.map(|handoff| handoff.terms.id).collect();
         if !open.is_empty() {
             return Err(Refusal::SegmentOpen { open });
@@ -209,6 +208,7 @@ fn as_begun(terms: &Terms, now: Timestamp) -> Handoff {
         initiated_at: now,
         attempts: Default::default(),
         tried: Default::default(),
+        gap: terms.gap.clone(),
         state: State::Initiated { answer_by: None, called: false },
     }
 }
@@ -234,11 +234,12 @@ fn trusted(profile: &Profile, pass: &Pass) -> Result<(), Refusal> {
 }
 
 /// What the receiver of this pass must be.
-fn wanted(pass: &Pass) -> Wanted<'_> {
+fn wanted(pass: &Pass, priority: Priority) -> Wanted<'_> {
     Wanted {
         required: &pass.validation.required_capabilities,
         risk: pass.audit.risk_level,
         autonomy: pass.validation.autonomy_budget,
+        priority,
     }
 }
 

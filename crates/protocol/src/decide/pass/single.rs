@@ -58,7 +58,7 @@ fn initiate(
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
     let begun = as_begun(&terms, now);
     let why_not = unfit(&to.profile, pass).or_else(|| passed_over(world, to, &begun));
-    let arrival = arrival::at(world, to, &terms.kind, now);
+    let arrival = arrival::at(world, sender.workflow, to, &terms, now);
     let waits = why_not.is_some();
     let (answer_by, queued) = (arrival.answer_by.filter(|_| !waits), arrival.queued && !waits);
     let mut events: Vec<Event> = sender.begins.into_iter().collect();
@@ -85,7 +85,7 @@ fn receiver<'a>(world: &'a World, pass: &Pass, sender: &Sender<'_>) -> Result<&'
     if let Some(named) = &pass.to_agent {
         return world.agent(named);
     }
-    let wanted = wanted(pass);
+    let wanted = wanted(pass, sender.priority);
     if wanted.required.is_empty() {
         return Err(Refusal::ReceiverRequired);
     }
@@ -104,7 +104,7 @@ fn passed_over(world: &World, to: &Agent, begun: &Handoff) -> Option<Why> {
         let why = Why { cause: Cause::Unwell, reason };
         return (urgent || next.profile.role != Role::Human).then_some(why);
     }
-    if world.has_room(to) {
+    if world.has_room(to, begun.terms.priority) {
         return None;
     }
     retry::next(world, begun, Cause::AtCapacity)?;
