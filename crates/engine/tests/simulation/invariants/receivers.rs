@@ -44,7 +44,7 @@ pub(super) fn judge(facts: &Facts, world: &World, told: &Told<'_>) -> Checked {
             in_turn(world, handoff)
         }
         Event::Closed { ending: Ending::Completed { .. }, .. } => {
-            let mut open = workflow.open().filter(|open| stands_in_the_way(workflow, open));
+            let mut open = workflow.open().filter(|open| keeps_the_owner(workflow, open));
             must(open.next().is_none(), "I28", || "work was completed with a part open".to_owned())
         }
         _ => Ok(()),
@@ -98,11 +98,18 @@ fn free_to_pass(workflow: &Workflow, told: &Told<'_>, terms: &Terms) -> Checked 
     must(workflow.owner == terms.parent, "I28", || {
         format!("{} passed the whole without owning it", terms.from_agent)
     })?;
-    let mut open = workflow.open().filter(|open| stands_in_the_way(workflow, open));
+    let mut open = workflow.open().filter(|open| keeps_the_owner(workflow, open));
     must(open.next().is_none(), "I28", || format!("{} was passed with a part open", terms.id))
 }
 
 /// Whether somebody waits for it: it is open, no mere look, and no copy that nobody needs.
+/// Whether it stands in the way of whoever owns the work: what hangs from a copy of a broadcast
+/// that is decided, or from a mere look, does not.
+fn keeps_the_owner(workflow: &Workflow, open: &Handoff) -> bool {
+    let mut above = workflow.above(open).filter(|above| !above.state.is_over());
+    stands_in_the_way(workflow, open) && above.all(|above| stands_in_the_way(workflow, above))
+}
+
 fn stands_in_the_way(workflow: &Workflow, open: &Handoff) -> bool {
     match &open.terms.kind {
         Kind::Sequential | Kind::Delegation(_) => true,
