@@ -96,3 +96,6 @@ fn waits(handoff: &Handoff) -> bool {
 fn was_called(handoff: &Handoff) -> bool {
     matches!(handoff.state, State::Initiated { called: true, .. })
 }
+
+#[cfg(test)]
+mod properties;

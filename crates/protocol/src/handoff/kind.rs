@@ -209,3 +209,6 @@ pub enum Trigger {
     #[default]
     ExplicitRequest,
 }
+
+#[cfg(test)]
+mod properties;
