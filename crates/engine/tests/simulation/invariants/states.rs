@@ -179,12 +179,16 @@ fn timers(world: &World) -> Checked {
             expected.extend(waits.then_some(Timer::Hold(*id, *fence)));
         }
     }
+    let mut called = BTreeSet::new();
     for id in world.agents.keys() {
         let mut queue: Vec<_> = waiting(world, id).collect();
         queue.sort_by_key(|h| (h.terms.priority, h.initiated_at, h.terms.id));
         let next = queue.iter().take(free(world, id));
-        expected.extend(next.map(|handoff| Timer::Handoff(handoff.terms.id)));
+        called.extend(next.map(|handoff| Timer::Handoff(handoff.terms.id)));
     }
+    let found: BTreeSet<Timer> = world.due(Timestamp::default()).collect();
+    must(found == called, "I10", || format!("{found:?} are called, not {called:?}"))?;
+    expected.extend(called);
     let found: BTreeSet<Timer> = world.due(far).collect();
     must(found == expected, "I21", || format!("timers {found:?}\nexpected {expected:?}"))
 }
