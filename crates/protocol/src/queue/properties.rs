@@ -38,7 +38,8 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         initiated_at: Timestamp::from_micros(at),
         attempts: Default::default(),
         tried: Default::default(),
-        state: State::Queued { until: None },
+        gap: Vec::new(),
+        state: State::Queued { until: None, give_up: None },
     }
 }
 
@@ -51,7 +52,7 @@ proptest! {
         room in 0..14_usize,
     ) {
         let mut queues = Queues::default();
-        let (mut expected, mut kept) = (Vec::new(), 0);
+        let (mut expected, mut kept) = (Vec::new(), Vec::new());
         for (n, drawn) in all.iter().enumerate() {
             let mut handoff = waiting(n, *drawn);
             queues.enter(&handoff);
@@ -61,13 +62,18 @@ proptest! {
                 queues.leave(&handoff);
                 handoff.state = State::Initiated { answer_by: None, called: true };
                 queues.enter(&handoff);
-                kept += 1;
+                kept.push(LEVELS[drawn.0].rank());
             } else {
                 expected.push((LEVELS[drawn.0].rank(), drawn.1, handoff.terms.id));
             }
         }
         expected.sort_unstable();
-        expected.truncate(room.saturating_sub(kept));
+        // Room is kept for those that were called, and only from those that are no more urgent.
+        let has_turn = |(before, (rank, ..)): (usize, &(u8, i64, _))| {
+            before + kept.iter().filter(|called| *called <= rank).count() < room
+        };
+        let turns = expected.iter().enumerate().take_while(|turn| has_turn(*turn)).count();
+        expected.truncate(turns);
         let queue = queues.of(&AgentId::operator());
         let next: Vec<_> = queue.map(|queue| queue.next(room).collect()).unwrap_or_default();
         let expected: Vec<_> = expected.into_iter().map(|(_, _, id)| id).collect();

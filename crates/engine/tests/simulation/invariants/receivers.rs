@@ -22,7 +22,10 @@ pub(super) fn judge(facts: &Facts, world: &World, told: &Told<'_>) -> Checked {
             gap(world, told, terms)?;
             // Whoever is turned away in the same breath did not overtake anybody.
             let last = told.part.0 + 1 == told.part.1;
-            let waits = waiting(world, &terms.to_agent).next().is_some();
+            // Only the more urgent do not wait behind it.
+            let rank = terms.priority.rank();
+            let mut queue = waiting(world, &terms.to_agent);
+            let waits = queue.any(|waits| waits.terms.priority.rank() <= rank);
             must(!last || *queued || !waits, "I11", || {
                 format!("{} went to {} past its queue", terms.id, terms.to_agent)
             })

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::{Wanted, above, best};
 use crate::agent::{Agent, Capability, Fit, Profile, Requirement, Risk, Role};
+use crate::handoff::Priority;
 use crate::id::{AgentId, CommandId, Fence};
 use crate::time::Timestamp;
 use crate::world::World;
@@ -125,7 +126,8 @@ proptest! {
         may_wait in any::<bool>(),
     ) {
         let (world, required) = (world(&all), requirements(&wants));
-        let wanted = Wanted { required: &required, risk: RISKS[risk], autonomy };
+        let priority = Priority::Normal;
+        let wanted = Wanted { required: &required, risk: RISKS[risk], autonomy, priority };
         let except: BTreeSet<AgentId> =
             not.iter().map(|n| format!("agent-{n}").parse().expect("a name")).collect();
         let could: Vec<_> =
@@ -151,12 +153,15 @@ proptest! {
         risk in 0..3_usize,
     ) {
         let (world, required) = (world(&all), requirements(&wants));
-        let wanted = Wanted { required: &required, risk: RISKS[risk], autonomy: None };
+        let priority = Priority::Normal;
+        let wanted = Wanted { required: &required, risk: RISKS[risk], autonomy: None, priority };
         let could = |agent: &&Agent| {
             let person = agent.profile.role == Role::Human;
             let able = required.is_empty() || agent.profile.fit(&required) != Fit::None;
             let well = agent.health.failures < 3;
-            agent.profile.role > ROLES[role] && (person || able && well && dares(agent, &wanted))
+            let free = agent.room() > 0;
+            let may = person || able && well && free && dares(agent, &wanted);
+            agent.profile.role > ROLES[role] && may
         };
         let lowest = world.agents.values().filter(could).map(|agent| agent.profile.role).min();
         let chosen = above(&world, ROLES[role], &wanted, &BTreeSet::new());
