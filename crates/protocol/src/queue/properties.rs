@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::Queues;
 use crate::handoff::{Handoff, Kind, Priority, State, Terms};
-use crate::id::{AgentId, CommandId, Fence};
+use crate::id::{AgentId, CommandId, Fence, HandoffId};
 use crate::time::Timestamp;
 
 const LEVELS: [Priority; 4] = [Priority::Critical, Priority::High, Priority::Normal, Priority::Low];
@@ -38,7 +38,8 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         initiated_at: Timestamp::from_micros(at),
         attempts: Default::default(),
         tried: Default::default(),
-        state: State::Queued { until: None },
+        gap: Vec::new(),
+        state: State::Queued { until: None, give_up: None },
     }
 }
 
@@ -51,7 +52,7 @@ proptest! {
         room in 0..14_usize,
     ) {
         let mut queues = Queues::default();
-        let (mut expected, mut kept) = (Vec::new(), 0);
+        let (mut expected, mut kept) = (Vec::new(), Vec::new());
         for (n, drawn) in all.iter().enumerate() {
             let mut handoff = waiting(n, *drawn);
             queues.enter(&handoff);
@@ -61,16 +62,20 @@ proptest! {
                 queues.leave(&handoff);
                 handoff.state = State::Initiated { answer_by: None, called: true };
                 queues.enter(&handoff);
-                kept += 1;
+                kept.push(LEVELS[drawn.0].rank());
             } else {
                 expected.push((LEVELS[drawn.0].rank(), drawn.1, handoff.terms.id));
             }
         }
         expected.sort_unstable();
-        expected.truncate(room.saturating_sub(kept));
         let queue = queues.of(&AgentId::operator());
         let next: Vec<_> = queue.map(|queue| queue.next(room).collect()).unwrap_or_default();
-        let expected: Vec<_> = expected.into_iter().map(|(_, _, id)| id).collect();
+        // Room is kept for those that were called, but not from the more urgent.
+        let has_turn = |(before, (rank, ..)): &(usize, (u8, i64, HandoffId))| {
+            before + kept.iter().filter(|called| *called <= rank).count() < room
+        };
+        let turns = expected.into_iter().enumerate().take_while(has_turn);
+        let expected: Vec<_> = turns.map(|(_, (_, _, id))| id).collect();
         prop_assert_eq!(next, expected);
     }
 }
