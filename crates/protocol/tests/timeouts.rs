@@ -1,5 +1,5 @@
-//! Timeouts by every policy, however late somebody looks: a reminder, then the policy; at most three
-//! resends after 2, 4 and 8 seconds; nothing before its time.
+//! Timeouts by every policy, however late somebody looks: a reminder, then the policy; at most
+//! three resends after 2, 4 and 8 seconds; nothing before its time.
 
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::event::Event;
@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pause_doubles_and_never_grows_past_what_a_span_may_be(seconds in 1..100_i64, times in any::<u8>()) {
+    fn a_pause_doubles_up_to_the_longest_span(seconds in 1..100_i64, times in any::<u8>()) {
         let span = Allowance::from_secs(seconds).doubled(times).as_micros();
         let exact = (i128::from(seconds) * 1_000_000) << times.min(20);
         let most = i128::from(Allowance::from_secs(30 * 24 * 3_600).as_micros());

@@ -141,7 +141,7 @@ proptest! {
             prop_assert!(!beats(other, chosen, &wanted), "{} is better", other.profile.id);
             let waits = chosen.room() == 0 && other.room() > 0 && !may_wait;
             let whole = |agent: &Agent| agent.profile.fit(&required) == Fit::Whole;
-            prop_assert!(!waits || whole(chosen) && !whole(other), "work that is not to wait waits");
+            prop_assert!(!waits || whole(chosen) && !whole(other), "it waits");
         }
     }
 
@@ -158,15 +158,13 @@ proptest! {
         let could = |agent: &&Agent| {
             let person = agent.profile.role == Role::Human;
             let able = required.is_empty() || agent.profile.fit(&required) != Fit::None;
-            let well = agent.health.failures < 3;
-            let free = agent.room() > 0;
-            let may = person || able && well && free && dares(agent, &wanted);
-            agent.profile.role > ROLES[role] && may
+            let well = agent.health.failures < 3 && agent.room() > 0;
+            agent.profile.role > ROLES[role] && (person || able && well && dares(agent, &wanted))
         };
         let lowest = world.agents.values().filter(could).map(|agent| agent.profile.role).min();
         let chosen = above(&world, ROLES[role], &wanted, &BTreeSet::new());
         prop_assert_eq!(chosen.map(|agent| agent.profile.role), lowest);
         prop_assert!(chosen.is_none_or(|agent| could(&agent)));
-        prop_assert!(chosen.is_some() || ROLES[role] == Role::Human, "the operator is always there");
+        prop_assert!(chosen.is_some() || ROLES[role] == Role::Human, "nobody is there");
     }
 }

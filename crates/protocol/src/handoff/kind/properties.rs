@@ -31,9 +31,12 @@ proptest! {
     fn a_broadcast_is_decided_exactly_when_the_rest_cannot_change_it(
         known in prop::collection::vec(any::<bool>(), 0..7),
         open in 0_u32..7,
-        which in 0..3,
+        aggregation in prop::sample::select(vec![
+            Aggregation::All,
+            Aggregation::Any,
+            Aggregation::Majority,
+        ]),
     ) {
-        let aggregation = [Aggregation::All, Aggregation::Any, Aggregation::Majority][which as usize];
         let expected = known.len() + open as usize;
         prop_assume!(expected > 0);
         let successes = known.iter().filter(|success| **success).count();
