@@ -294,6 +294,13 @@ pub enum Event {
         /// How it went.
         note: Text,
     },
+    /// Records of work that is over were dropped. In the workspace's stream it names the work; in
+    /// the work's own stream it stands in the place of a record that was dropped.
+    Pruned {
+        /// Whose records.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        workflows: Vec<WorkflowId>,
+    },
 }
 
 impl Event {
@@ -321,6 +328,7 @@ impl Event {
             Self::TokenIssued { .. } => "token_issued",
             Self::TokenRevoked { .. } => "token_revoked",
             Self::Settled { .. } => "settled",
+            Self::Pruned { .. } => "pruned",
         }
     }
 
@@ -364,7 +372,8 @@ impl Event {
             | Self::Registered { .. }
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
-            | Self::Settled { .. } => None,
+            | Self::Settled { .. }
+            | Self::Pruned { .. } => None,
         }
     }
 }

@@ -88,7 +88,8 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         Event::Registered { .. }
         | Event::TokenIssued { .. }
         | Event::TokenRevoked { .. }
-        | Event::Settled { .. } => (),
+        | Event::Settled { .. }
+        | Event::Pruned { .. } => (),
     }
 }
 
@@ -158,7 +159,8 @@ fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, at: Timestam
         | Event::Registered { .. }
         | Event::TokenIssued { .. }
         | Event::TokenRevoked { .. }
-        | Event::Settled { .. } => (),
+        | Event::Settled { .. }
+        | Event::Pruned { .. } => (),
     }
 }
 

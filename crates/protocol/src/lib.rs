@@ -19,6 +19,7 @@ pub mod lock;
 mod mask;
 pub mod reach;
 pub mod refusal;
+pub mod retention;
 pub mod text;
 pub mod time;
 pub mod variables;

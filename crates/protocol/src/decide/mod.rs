@@ -13,6 +13,7 @@ mod lock;
 mod news;
 mod pass;
 mod progress;
+mod prune;
 mod reject;
 mod returning;
 mod settle;
@@ -49,5 +50,6 @@ pub fn decide(world: &World, ask: &Submission, now: Timestamp) -> Result<Decisio
         Command::RevokeToken(revoke) => agent::revoke_token(world, ask, revoke),
         Command::Wake(wake) => wake::decide(world, ask, wake, now),
         Command::Settle(settle) => settle::decide(world, ask, settle),
+        Command::Prune(prune) => prune::decide(world, ask, prune, now),
     }
 }

@@ -140,7 +140,7 @@ pub async fn streams_are_chained_each_by_itself(mut desk: Desk) {
         heads.insert(record.stream, (record.version, hash));
     }
     assert_eq!(heads.len(), 3 + 6);
-    let checked = desk.ledger().check().await.expect("a ledger can be checked");
+    let checked = desk.ledger().check(Against::default()).await.expect("a ledger can be checked");
     let found = (checked.records, checked.streams, checked.problem);
     assert_eq!(found, (desk.count(), 9, None));
 }

@@ -108,7 +108,7 @@ fn a_clean_stop_leaves_nothing_that_damage_could_cut_off_in_silence() {
     run(async {
         let ledger = open(&spoilt, root.path()).unwrap();
         assert_eq!(ledger.condition().cut, None);
-        assert!(ledger.check().await.unwrap().problem.is_some());
+        assert!(ledger.check(Against::default()).await.unwrap().problem.is_some());
     });
     // Without a clean stop, the last batch may have been torn, and the word about it says so.
     let torn = disk.restart();
