@@ -11,7 +11,7 @@ use super::desk::{accept, begin, complete, delegate, give_back};
 use super::{Desk, STOPS, Stop, handoff, request, submission, workflow};
 use crate::hash::Hash;
 use crate::index::Filter;
-use crate::ledger::{Scope, TransactError};
+use crate::ledger::{Against, Scope, TransactError};
 
 /// All records of a command, or none; side by side, in the order of its events.
 pub async fn a_command_is_recorded_whole_and_in_order(mut desk: Desk) {

@@ -10,7 +10,7 @@ use super::desk::{accept, begin, complete, delegate};
 use super::{Desk, STOPS, Stop, handoff, story, workflow};
 use crate::hash::Hash;
 use crate::index::{Filter, WorkflowPage};
-use crate::ledger::{LedgerError, Loan};
+use crate::ledger::{Against, LedgerError, Loan};
 
 /// Tells the whole story of `workflows` workflows.
 async fn tell(desk: &Desk, workflows: usize) {

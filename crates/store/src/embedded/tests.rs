@@ -12,7 +12,10 @@ mod attack;
 mod conform;
 mod play;
 mod power;
+mod proof;
+mod prune;
 mod restart;
+mod tamper;
 
 /// Small numbers, so that short stories roll segments and take snapshots.
 const SMALL: Tuning = Tuning {

@@ -148,10 +148,9 @@ impl Signer {
 
     /// The secret as text, to be kept where only its owner can read.
     pub(crate) fn secret(&self) -> String {
-        let verifier = self.verifier().to_string();
-        let named = verifier.rsplit_once('+').map_or("", |(named, _)| named);
+        let [a, b, c, d] = self.verifier().id();
         let key = STANDARD.encode([&[ED25519], self.key.as_bytes().as_slice()].concat());
-        format!("{PRIVATE}{named}+{key}\n")
+        format!("{PRIVATE}{}+{a:02x}{b:02x}{c:02x}{d:02x}+{key}\n", self.name)
     }
 
     /// The key that checks what this one signs.
@@ -237,9 +236,13 @@ mod tests {
 
     #[test]
     fn keys_are_read_back_as_they_are_written() {
+        for n in 0..=255 {
+            let signer = Signer::new(&[n; 32]);
+            let again = Signer::read(&signer.secret()).unwrap();
+            assert_eq!(again.verifier(), signer.verifier());
+            assert_eq!(signer.verifier().to_string().parse(), Ok(signer.verifier()));
+        }
         let signer = Signer::new(&[3; 32]);
-        let again = Signer::read(&signer.secret()).unwrap();
-        assert_eq!(again.verifier(), signer.verifier());
         let text = signer.verifier().to_string();
         assert_eq!(text.parse::<VerifierKey>(), Ok(signer.verifier()));
         assert!(text.replace("baton/", "other/").parse::<VerifierKey>().is_err());

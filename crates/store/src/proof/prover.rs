@@ -314,6 +314,8 @@ impl Work {
             },
         };
         next = extend(&self.reader, &mut tree, next, up_to)?;
+        // Up to a checkpoint the tree can be relied on, so it is synced first.
+        tree.sync()?;
         let checkpoint = Checkpoint { size: tree.size(), root: tree.root() };
         if self.key.is_none() {
             self.key = Some(key::make(&*self.disk)?);
@@ -335,37 +337,34 @@ impl Work {
         Ok(None)
     }
 
-    /// Opens the tree and finds where the log goes on behind it; a tree that does not agree with
-    /// the log or with the newest checkpoint is built anew. `None` if it still does not agree.
+    /// Opens the tree as far as the newest checkpoint vouches for it, and finds where the log goes
+    /// on behind that. A tree that does not agree with the checkpoint and the log is built anew;
+    /// `None` if it still does not agree.
     fn begin(&self, last: u64) -> Result<Option<(Tree, Cursor)>, ProveError> {
-        let mut tree = Tree::open(&*self.disk, last)?;
-        let size = tree.size();
+        let signed = self.newest.checkpoint;
+        let size = signed.map_or(0, |signed| signed.size);
+        if size > last {
+            return Ok(None);
+        }
+        let mut tree = Tree::open(&*self.disk, size)?;
+        let fits = |tree: &Tree| {
+            tree.size() == size && signed.is_none_or(|signed| tree.root() == signed.root)
+        };
+        let mut agrees = fits(&tree);
         let start = self.reader.segment_of(size + 1)?;
-        let mut agrees = true;
         let mut next = self.reader.hashes(start, size, |seq, hash| {
-            agrees &= tree.leaf(seq - 1)? == leaf(&hash);
+            agrees = agrees && tree.leaf(seq - 1)? == leaf(&hash);
             Ok(())
         })?;
-        if !agrees || !self.fits(&mut tree, &mut next, last)? {
+        if !agrees {
             tracing::info!("building the tree anew");
             tree.clear();
-            next = Cursor::START;
-            if !self.fits(&mut tree, &mut next, last)? {
+            next = extend(&self.reader, &mut tree, Cursor::START, size)?;
+            if !fits(&tree) {
                 return Ok(None);
             }
         }
         Ok(Some((tree, next)))
-    }
-
-    /// Brings the tree up to the newest checkpoint and says whether it has its root.
-    fn fits(&self, tree: &mut Tree, next: &mut Cursor, last: u64) -> Result<bool, ProveError> {
-        let Some(signed) = self.newest.checkpoint.filter(|signed| signed.size <= last) else {
-            return Ok(self.newest.checkpoint.is_none());
-        };
-        if tree.size() < signed.size {
-            *next = extend(&self.reader, tree, *next, signed.size)?;
-        }
-        Ok(tree.root_at(signed.size)? == signed.root)
     }
 }
 

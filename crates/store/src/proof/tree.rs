@@ -1,7 +1,7 @@
 //! The tree's nodes in a file: 32 bytes each, a leaf followed by the subtrees that it completes.
 //!
-//! The file is derived from the log and never synced: whoever relies on it compares it with the
-//! log or with a checkpoint first, and builds it anew if they differ.
+//! The file is derived from the log. It can be relied on up to the newest checkpoint, before which
+//! it is synced; whatever follows may be torn and is written anew.
 
 use std::io;
 use std::sync::Arc;
@@ -107,6 +107,11 @@ impl Tree {
         self.fresh.clear();
         self.fresh.shrink_to(1 << 20);
         Ok(())
+    }
+
+    /// Makes durable what was written.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
     }
 
     /// The leaf `index`, which must be in the file.
