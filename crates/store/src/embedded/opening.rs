@@ -10,7 +10,7 @@ use crate::embedded::prune::{self, PruneError};
 use crate::embedded::restore::{self, Restored};
 use crate::embedded::{Tuning, failed};
 use crate::ledger::LedgerError;
-use crate::log::LogError;
+use crate::log::{FOLDER, LogError};
 use crate::proof::checkpoints::{CHECKPOINTS, LOST};
 use crate::proof::{Anchor, anchor, key};
 
@@ -20,11 +20,14 @@ pub(super) fn open(
     index: &Path,
     tuning: Tuning,
 ) -> Result<(Restored, Anchor), LedgerError> {
-    let unreadable = failed("cannot read the ledger's checkpoints");
-    let mut anchor = anchor(&**disk).map_err(&unreadable)?;
+    let unreadable = |source: io::Error| {
+        let place = disk.place(FOLDER);
+        not_opened(LogError::Io { doing: "read the checkpoints in", place, source })
+    };
+    let mut anchor = anchor(&**disk).map_err(unreadable)?;
     let mut restored = match restore::open(disk, tuning.log, anchor.signed()) {
         Err(LogError::Lost { seq, .. }) if tuning.accept_loss => {
-            accept(&**disk, &mut anchor, seq - 1).map_err(&unreadable)?;
+            accept(&**disk, &mut anchor, seq - 1).map_err(unreadable)?;
             restore::open(disk, tuning.log, 0)
         }
         restored => restored,

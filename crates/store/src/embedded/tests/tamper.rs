@@ -113,11 +113,7 @@ fn meddle(disk: &SimDisk, dice: &mut Dice) -> String {
         }
         4 => {
             let b = if a == b { (a + 1) % count } else { b };
-            if a == b {
-                in_place(&|lines| lines.clear());
-                return format!("emptied {path}");
-            }
-            in_place(&|lines| lines.swap(a, b));
+            in_place(&|lines| if a == b { lines.clear() } else { lines.swap(a, b) });
             format!("swapped lines {a} and {b} of {path}")
         }
         5 => {
