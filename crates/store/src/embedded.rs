@@ -4,12 +4,11 @@
 //! it into lines; the syncer writes and syncs whatever lines there are, then lets the answers go.
 //!
 //! What damage can go unnoticed: opening trusts the newest snapshot and reads the log behind it. A
-//! damaged record there shows, because a later one says that it was durable, unless it belongs to
-//! the very last batch: that one looks like a batch which a crash tore before anybody was told, and
-//! is cut, with a word about it. A clean stop leaves a snapshot behind the last record, and then
-//! there is no such batch: what follows the snapshot was never there, and the record before it must
-//! be. So only damage to the last batch before a crash is taken for the crash. What lies before the
-//! snapshot is not read when opening; `check` reads all of it.
+//! damaged record there shows, because a later one says that it was durable, or a signed checkpoint
+//! does. Only records that are younger than the newest checkpoint and belong to the very last batch
+//! look like a batch which a crash tore before anybody was told; they are cut, with a word about it.
+//! A clean stop leaves a snapshot and a checkpoint behind the last record, and then there is no such
+//! batch. What lies before the snapshot is not read when opening; `check` reads all of it.
 //!
 //! A disk without room for a new segment or body is refused and tried again. A disk without room to
 //! overwrite what is pre-written (copy-on-write file systems) fails like any other: the ledger

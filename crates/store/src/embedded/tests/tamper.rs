@@ -39,13 +39,31 @@ fn segments(disk: &SimDisk) -> Vec<String> {
     names.into_iter().filter(|n| n.ends_with(".jsonl")).map(|n| format!("ledger/{n}")).collect()
 }
 
-/// Numbers, chains and hashes made anew, as one could who lacks nothing but the key.
-fn forged(lines: &[Vec<u8>]) -> Vec<Vec<u8>> {
+/// The first line of the command that the line `at` belongs to: a forger makes it anew as a whole.
+fn command_start(lines: &[Vec<u8>], at: usize) -> usize {
+    let part = |n: usize| lines.get(n).map_or((0, 1), |l| line::Envelope::read(l).unwrap().part());
+    let mut start = at;
+    while start > 0 && (part(start).0 > 0 || part(start - 1).0 + 1 < part(start - 1).1) {
+        start -= 1;
+    }
+    start
+}
+
+/// Numbers, chains and hashes made anew from the line `at` on, as one could who lacks nothing but
+/// the key.
+fn forged(lines: &[Vec<u8>], at: usize) -> Vec<Vec<u8>> {
+    let from = command_start(lines, at);
     let mut heads: HashMap<String, (u64, String)> = HashMap::new();
     let mut forged = Vec::new();
     for (n, line) in lines.iter().enumerate() {
         let mut value: Value = serde_json::from_slice(line).unwrap();
         let stream = value["stream"].as_str().unwrap().to_owned();
+        if n < from {
+            let version = value["version"].as_u64().unwrap();
+            heads.insert(stream, (version, value["hash"].as_str().unwrap().to_owned()));
+            forged.push(line.clone());
+            continue;
+        }
         let zero = Hash::default().to_string();
         let (version, prev) = heads.get(&stream).cloned().unwrap_or((0, zero));
         value.as_object_mut().unwrap().remove("hash");
@@ -131,21 +149,21 @@ fn meddle(disk: &SimDisk, dice: &mut Dice) -> String {
             let mut lines = all();
             let at = c as usize % lines.len();
             lines.remove(at);
-            put(disk, &forged(&lines), dice);
+            put(disk, &forged(&lines, at), dice);
             format!("removed record {} and forged the rest", at + 1)
         }
         8 => {
             let mut lines = all();
             let at = c as usize % lines.len();
             lines[at] = reworded(&lines[at]);
-            put(disk, &forged(&lines), dice);
+            put(disk, &forged(&lines, at), dice);
             format!("reworded record {} and forged the rest", at + 1)
         }
         _ => {
             let mut lines = all();
             let at = c as usize % (lines.len() - 1);
             lines.swap(at, at + 1);
-            put(disk, &forged(&lines), dice);
+            put(disk, &forged(&lines, at), dice);
             format!("swapped records {} and {} and forged the rest", at + 1, at + 2)
         }
     }
@@ -261,12 +279,15 @@ fn a_thousand_tampers_with_a_bundle_are_found() {
 fn the_first_bad_record_is_named_with_its_stream() {
     let (whole, _root) = ledger();
     let count = segments(&whole).len();
-    // Forged with everything but the key; the tree that was kept beside it names the record.
+    // Forged with everything but the key; the tree that was kept beside it names the record, and
+    // without it the checkpoints tell from where on.
     let disk = whole.restart();
     let mut lines: Vec<_> =
         segments(&disk).iter().flat_map(|path| lines_of(&disk.bytes(path).unwrap())).collect();
     lines[16] = reworded(&lines[16]);
-    let forged = forged(&lines);
+    let first = command_start(&lines, 16);
+    let stream = crate::proof::audit::stream_of(&lines[first]);
+    let forged = forged(&lines, 16);
     for path in segments(&disk).iter().skip(1) {
         disk.remove(path).unwrap();
     }
@@ -277,7 +298,9 @@ fn the_first_bad_record_is_named_with_its_stream() {
     run(async {
         let ledger = open(&disk, root.path()).unwrap();
         let checked = ledger.check(Against::default()).await.unwrap();
-        assert!(checked.problem.is_some());
-        assert_eq!(checked.record, Some(1), "{:?}", checked.problem);
+        let seq = first as u64 + 1;
+        let problem = format!("record {seq} is not the one that was signed");
+        assert_eq!(checked.problem, Some(problem));
+        assert_eq!((checked.record, checked.stream), (Some(seq), stream));
     });
 }
