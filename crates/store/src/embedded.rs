@@ -5,9 +5,9 @@
 //!
 //! What damage can go unnoticed: opening trusts the newest snapshot and reads the log behind it. A
 //! damaged record there shows, because a later one says that it was durable, or a signed checkpoint
-//! does. Only records that are younger than the newest checkpoint and belong to the very last batch
-//! look like a batch which a crash tore before anybody was told; they are cut, with a word about it.
-//! A clean stop leaves a snapshot and a checkpoint behind the last record, and then there is no such
+//! does. Only records that are younger than the newest checkpoint and belong to the last batch look
+//! like a batch which a crash tore before anybody was told; they are cut, with a word about it. A
+//! clean stop leaves a snapshot and a checkpoint behind the last record, and then there is no such
 //! batch. What lies before the snapshot is not read when opening; `check` reads all of it.
 //!
 //! A disk without room for a new segment or body is refused and tried again. A disk without room to
