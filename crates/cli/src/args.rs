@@ -93,8 +93,11 @@ const HELP_WIDTH_MAX: usize = 100;
 /// The verbs by theme, in the order in which a newcomer meets them.
 const THEMES: &[(&str, &[&str])] = &[
     ("Set up", &["init", "agent", "token", "completions"]),
-    ("Pass work", &["start", "pass", "wait", "cancel"]),
-    ("Take work", &["inbox", "accept", "reject", "defer", "progress", "return", "complete"]),
+    ("Pass work", &["start", "pass", "escalate", "wait", "cancel", "reassign"]),
+    (
+        "Take work",
+        &["inbox", "accept", "reject", "defer", "progress", "return", "decide", "complete"],
+    ),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
     ("Look", &["list", "show", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
@@ -242,8 +245,10 @@ mod tests {
             Pass work:
               start        Begin a workflow
               pass         Pass work to another agent
+              escalate     Ask somebody above to decide, and wait for the decision
               wait         Wait until a handoff or a workflow is over
               cancel       Take a handoff back, or call a workflow off
+              reassign     Take work from a stuck holder and give it to another
 
             Take work:
               inbox        Show what waits for you, what you hold, and what came back
@@ -252,6 +257,7 @@ mod tests {
               defer        Ask for time before answering; the handoff comes back by itself
               progress     Say how it goes, which also renews your file locks
               return       Bring the result of a subtask back
+              decide       Decide a question that was escalated to you
               complete     End a workflow
 
             Share:

@@ -111,9 +111,9 @@ mod tests {
         check(
             &["pass", "3f2a"],
             expect![[r#"
-            the following required arguments were not provided: --to <AGENT> --reason <TEXT>
-            `baton help` lists the verbs, and `baton VERB --help` what each one takes
-        "#]],
+                the following required arguments were not provided: --reason <TEXT>
+                `baton help` lists the verbs, and `baton VERB --help` what each one takes
+            "#]],
         );
     }
 

@@ -4,6 +4,8 @@
 mod desk;
 #[path = "cli/edges.rs"]
 mod edges;
+#[path = "cli/teams.rs"]
+mod teams;
 
 use std::fs;
 use std::process::Stdio;

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use baton_protocol::command::{Actor, Command, Submission};
+use baton_protocol::command::{Actor, Command, Submission, Wake};
 use baton_protocol::decide;
 use baton_protocol::event::{Event, StreamId};
-use baton_protocol::id::{Fence, HandoffId};
+use baton_protocol::id::{CommandId, Fence, HandoffId};
 use baton_protocol::limits::BODY_INLINE_BYTES_MAX;
 use baton_protocol::refusal::Refusal;
 use baton_protocol::retention::Retention;
@@ -84,6 +84,10 @@ impl Engine {
     /// runs them from the ledger, so a crash here loses nothing.
     pub async fn submit(&self, submission: Submission) -> Result<Answer, SubmitError> {
         let asked = submission.command.digest();
+        let accepting = match &submission.command {
+            Command::Accept(accept) => Some((submission.id, accept.handoff)),
+            _ => None,
+        };
         let submission = self.look_up(self.stow(submission).await?).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
@@ -95,7 +99,10 @@ impl Engine {
             now: self.clock.now(),
             decide: Box::new(move |world, now| decide(world, &submission, now)),
         };
-        let recorded = self.ledger.transact(request).await?;
+        let recorded = match self.ledger.transact(request).await {
+            Err(TransactError::Refused(refusal)) => return self.refused(refusal, accepting).await,
+            other => other?,
+        };
         match recorded.asked == asked {
             true => Ok(answer(recorded)),
             false => Err(Refusal::KeyReused.into()),
@@ -118,6 +125,25 @@ impl Engine {
             })?;
         }
         Ok(submission)
+    }
+
+    /// Passes a refusal on. Work that its receiver wanted and has no room for does not just lie
+    /// there: it waits for room or goes to another, as its terms say.
+    async fn refused(
+        &self,
+        refusal: Refusal,
+        accepting: Option<(CommandId, HandoffId)>,
+    ) -> Result<Answer, SubmitError> {
+        if let (Refusal::AtCapacity { .. }, Some((asked, handoff))) = (&refusal, accepting) {
+            let id = CommandId::from_key("coordinator", &format!("full {handoff} {asked}"));
+            let command = Command::Wake(Wake { handoff });
+            let wake = Submission { id, actor: Actor::Coordinator, command };
+            match Box::pin(self.submit(wake)).await {
+                Ok(_) | Err(SubmitError::Refused(_)) => (),
+                Err(SubmitError::Failed(failure)) => return Err(failure.into()),
+            }
+        }
+        Err(refusal.into())
     }
 
     /// Keeps large bodies beside the ledger, so that the record can name them.
@@ -169,7 +195,7 @@ fn answer(recorded: Recorded) -> Answer {
 /// The number that the asker shows from now on.
 fn fence(events: &[Event], handoff: Option<HandoffId>) -> Option<Fence> {
     events.iter().find_map(|event| match event {
-        Event::Accepted { fence, .. } => Some(*fence),
+        Event::Accepted { fence, .. } | Event::Reclaimed { fence, .. } => Some(*fence),
         Event::Started { .. } if handoff.is_none() => Some(Fence::default().next()),
         _ => None,
     })

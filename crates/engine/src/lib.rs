@@ -6,8 +6,10 @@
 mod audit_files;
 mod clock;
 mod engine;
+mod health;
 mod outbox;
 mod overview;
+mod process;
 mod proof;
 mod query;
 mod retention;

@@ -1,6 +1,5 @@
 //! Carrying out effects: lent from the ledger, done, settled. At least once, never lost.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use baton_protocol::command::{Actor, Command, Settle, Submission};
@@ -9,9 +8,9 @@ use baton_protocol::id::CommandId;
 use baton_protocol::text::Text;
 use baton_protocol::time::Allowance;
 use baton_store::{LedgerError, Loan};
-use tokio::process;
 
 use crate::engine::{Engine, SubmitError};
+use crate::process;
 
 /// Effects that are carried out at once.
 const LOANS_MAX: usize = 16;
@@ -68,21 +67,14 @@ impl Engine {
 async fn carry_out(loan: &Loan) -> String {
     match &loan.effect {
         Effect::Notify { agent, argv, workflow, handoff, news } => {
-            let mut command = process::Command::new(argv.program());
-            command
-                .args(argv.arguments())
-                .env("BATON_AGENT", agent.as_str())
-                .env("BATON_WORKFLOW", workflow.to_string())
-                .env("BATON_HANDOFF", handoff.to_string())
-                .env("BATON_NEWS", news.to_string())
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .kill_on_drop(true);
-            match tokio::time::timeout(NOTIFY_TIME_MAX, command.status()).await {
-                Ok(Ok(status)) => format!("told {agent}: {status}"),
-                Ok(Err(error)) => format!("could not tell {agent}: {error}"),
-                Err(_) => format!("could not tell {agent}: ended after its time limit"),
+            let facts = [
+                ("BATON_WORKFLOW", workflow.to_string()),
+                ("BATON_HANDOFF", handoff.to_string()),
+                ("BATON_NEWS", news.to_string()),
+            ];
+            match process::run(argv, agent, &facts, NOTIFY_TIME_MAX).await {
+                Ok(status) => format!("told {agent}: {status}"),
+                Err(why) => format!("could not tell {agent}: {why}"),
             }
         }
     }

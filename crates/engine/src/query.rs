@@ -2,6 +2,8 @@
 //!
 //! Who asks matters: an agent sees the work it holds, held or passed, and no other.
 
+use std::collections::BTreeSet;
+
 use baton_protocol::World;
 use baton_protocol::command::Actor;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
@@ -9,7 +11,6 @@ use baton_protocol::limits::PAGE_ROWS_MAX;
 use baton_protocol::refusal::Refusal;
 use baton_protocol::text::BlobRef;
 use baton_protocol::time::Timestamp;
-use baton_protocol::workflow::Workflow;
 use baton_store::{Filter, LedgerError, Scope, WorkflowPage, WorkflowRow};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -17,7 +18,7 @@ use tokio::sync::oneshot;
 use crate::engine::Engine;
 use crate::view::{
     self, AgentView, Bodies, Found, HandoffLine, HandoffView, Inbox, LockView, Package, Past,
-    WorkflowLine, WorkflowView,
+    WorkflowLine, WorkflowView, may_see, sees,
 };
 
 /// Which audit records are asked for.
@@ -97,14 +98,6 @@ pub(crate) fn unreadable(source: serde_json::Error) -> QueryError {
     QueryError::Failed(LedgerError::Failed { what, source: Box::new(source) })
 }
 
-/// Whether `viewer` may see this workflow.
-fn may_see(viewer: &Actor, workflow: &Workflow) -> bool {
-    match viewer {
-        Actor::Operator | Actor::OperatorAs(_) | Actor::Coordinator => true,
-        Actor::Agent(agent) => workflow.readers.contains(agent),
-    }
-}
-
 impl Engine {
     /// Looks at the states of `scope`.
     pub(crate) async fn look<T: Send + 'static>(
@@ -154,7 +147,7 @@ impl Engine {
         let seer = viewer.clone();
         let live = self.look(Scope::Workflow(id), move |world| {
             let workflow = world.workflows.get(&id).filter(|found| may_see(&seer, found))?;
-            Some(view::workflow_view(world, id, workflow, None))
+            Some(view::workflow_view(world, &seer, id, workflow, None))
         });
         if let Some(view) = live.await? {
             return Ok(view);
@@ -162,7 +155,7 @@ impl Engine {
         let past = self.past(id).await?;
         let workflow = past.world.workflows.get(&id).filter(|found| may_see(&viewer, found));
         let workflow = workflow.ok_or(Refusal::UnknownWorkflow { workflow: id })?;
-        Ok(view::workflow_view(&past.world, id, workflow, past.ended.as_ref()))
+        Ok(view::workflow_view(&past.world, &viewer, id, workflow, past.ended.as_ref()))
     }
 
     /// Tells the story of a workflow again, from its records.
@@ -241,7 +234,8 @@ impl Engine {
         let lines = self.look(scope, move |world| {
             let mut lines: Vec<HandoffLine> = Vec::new();
             for (id, workflow) in world.workflows.iter().filter(|(_, w)| may_see(&viewer, w)) {
-                let handoffs = workflow.handoffs.values();
+                let handoffs =
+                    workflow.handoffs.values().filter(|one| sees(&viewer, workflow, one));
                 let wanted = handoffs.filter(|handoff| query.all || !handoff.state.is_over());
                 lines.extend(wanted.map(|handoff| view::handoff_line(*id, workflow, handoff)));
             }
@@ -351,15 +345,25 @@ impl Engine {
         };
         let most = query.limit.unwrap_or(PAGE_ROWS_MAX).clamp(1, PAGE_ROWS_MAX);
         filter.limit = u32::try_from(most).unwrap_or(u32::MAX);
+        let mut seen = None;
         if let Actor::Agent(agent) = &viewer {
             match (query.handoff, query.workflow) {
                 (Some(id), _) => drop(self.handoff(viewer, id).await?),
-                (None, Some(id)) => drop(self.workflow(viewer, id).await?),
+                (None, Some(id)) => seen = Some(self.workflow(viewer, id).await?.handoffs),
                 (None, None) => filter.agent = Some(agent.to_string()),
             }
         }
         let lines = self.ledger.history(filter).await?;
-        lines.iter().map(|line| serde_json::from_slice(line).map_err(unreadable)).collect()
+        let records = lines.iter().map(|line| serde_json::from_slice(line).map_err(unreadable));
+        let mut records = records.collect::<Result<Vec<Value>, _>>()?;
+        if let Some(seen) = seen {
+            let seen: BTreeSet<String> = seen.iter().map(|line| line.id.to_string()).collect();
+            records.retain(|record| match record["audit"]["handoff_id"].as_str() {
+                Some(handoff) => seen.contains(handoff),
+                None => true,
+            });
+        }
+        Ok(records)
     }
 }
 
@@ -368,7 +372,7 @@ fn shown(world: &World, viewer: &Actor, id: HandoffId) -> Option<(HandoffView, B
     let (home, workflow, handoff) = world.handoff(id).ok()?;
     let agent = viewer.agent();
     let concerns = handoff.to == agent || handoff.terms.from_agent == agent;
-    let seen = concerns || may_see(viewer, workflow);
+    let seen = concerns || may_see(viewer, workflow) && sees(viewer, workflow, handoff);
     let (mut view, mut bodies) =
         seen.then(|| view::handoff_view(world, home, workflow, handoff))?;
     if let (Actor::Agent(_), false) = (viewer, concerns) {

@@ -114,7 +114,7 @@ impl Engine {
             for line in page {
                 let Ok(record) = Record::read(&line) else { continue };
                 after_seq = Some(record.seq);
-                if let Event::Pruned { workflows } = record.event {
+                if let Event::Pruned { workflows, .. } = record.event {
                     named.extend(workflows.iter().map(|id| *id.as_bytes()));
                 }
             }

@@ -3,29 +3,30 @@
 
 use std::time::Duration;
 
-use baton_protocol::command::{Actor, Command, Submission, Wake};
-use baton_protocol::id::{CommandId, HandoffId};
+use baton_protocol::Timer;
+use baton_protocol::command::{Actor, Command, Submission, Wake, WakeHold};
+use baton_protocol::id::CommandId;
 use baton_protocol::time::Timestamp;
 use baton_store::{LedgerError, Scope};
 
 use crate::engine::{Engine, SubmitError};
 
-/// Handoffs that one look wakes.
+/// Handoffs and holds that one look wakes.
 const WAKES_MAX: usize = 256;
 /// How long the engine sleeps at most, so that a clock that jumps is noticed.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
-/// How long it sleeps at least, so that a handoff that cannot be woken does not spin.
+/// How long it sleeps at least, so that what cannot be woken does not spin.
 const SLEEP_MIN: Duration = Duration::from_millis(5);
 
 impl Engine {
-    /// Wakes every handoff whose time has come. Returns how many there were.
+    /// Wakes whatever has its time come, or room at last. Returns how many there were.
     pub async fn wake_due(&self) -> Result<usize, LedgerError> {
         let now = self.clock.now();
-        let due: Vec<HandoffId> = self
+        let due: Vec<Timer> = self
             .look(Scope::Everything, move |world| world.due(now).take(WAKES_MAX).collect())
             .await?;
-        for handoff in &due {
-            match self.submit(wake(*handoff, now)).await {
+        for timer in &due {
+            match self.submit(wake(*timer, now)).await {
                 // Somebody answered in between: then there is nothing to wake.
                 Ok(_) | Err(SubmitError::Refused(_)) => (),
                 Err(SubmitError::Failed(failure)) => return Err(failure),
@@ -34,12 +35,12 @@ impl Engine {
         Ok(due.len())
     }
 
-    /// When the next handoff's time comes, if any waits.
+    /// When the next time comes, if anything waits for one.
     pub async fn next_wake(&self) -> Result<Option<Timestamp>, LedgerError> {
         self.look(Scope::Everything, baton_protocol::World::next_wake).await
     }
 
-    /// Wakes handoffs until the ledger stops.
+    /// Wakes what is due until the ledger stops.
     pub async fn run_timers(&self) {
         let mut changes = self.changes();
         loop {
@@ -62,7 +63,15 @@ impl Engine {
 }
 
 /// The same waking at the same time is one command, however many nodes ask.
-fn wake(handoff: HandoffId, now: Timestamp) -> Submission {
-    let id = CommandId::from_key("coordinator", &format!("wake {handoff} {now}"));
-    Submission { id, actor: Actor::Coordinator, command: Command::Wake(Wake { handoff }) }
+fn wake(timer: Timer, now: Timestamp) -> Submission {
+    let (key, command) = match timer {
+        Timer::Handoff(handoff) => {
+            (format!("wake {handoff} {now}"), Command::Wake(Wake { handoff }))
+        }
+        Timer::Hold(workflow, fence) => {
+            let command = Command::WakeHold(WakeHold { workflow, fence });
+            (format!("wake {workflow} {fence} {now}"), command)
+        }
+    };
+    Submission { id: CommandId::from_key("coordinator", &key), actor: Actor::Coordinator, command }
 }

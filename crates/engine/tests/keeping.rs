@@ -53,7 +53,7 @@ async fn over(engine: &Engine, key: &str, completed: bool) -> WorkflowId {
 async fn pruned(engine: &Engine, key: &str) -> Vec<WorkflowId> {
     let answer = ask(engine, key, json!({"prune": {}})).await;
     let named = |event: &Event| match event {
-        Event::Pruned { workflows } => workflows.clone(),
+        Event::Pruned { workflows, .. } => workflows.clone(),
         other => panic!("{other:?}"),
     };
     answer.events.iter().flat_map(named).collect()

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, CapabilityId, Fence, TokenId, WorkflowId};
-use crate::limits::{ANSWER_WITHIN, CONCURRENT_TASKS_MAX};
+use crate::limits::{ANSWER_WITHIN, CONCURRENT_TASKS_MAX, HEALTH_FAILURES_MAX};
 use crate::reach::{Argv, Reach};
 use crate::text::Text;
 use crate::time::{Allowance, Timestamp};
@@ -51,6 +51,9 @@ pub struct Profile {
     /// A command, as words, that Baton runs to tell it of news.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify: Option<Argv>,
+    /// A command, as words, that succeeds while the agent is well. Baton runs it every minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health_check: Option<Argv>,
 }
 
 fn default_concurrency() -> u32 {
@@ -89,6 +92,7 @@ impl Profile {
             reach: Reach::Pull,
             answer_within: None,
             notify: None,
+            health_check: None,
         }
     }
 
@@ -182,6 +186,13 @@ impl From<CapabilityForm> for Capability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Proficiency(u16);
+
+impl Proficiency {
+    /// The level in thousandths, which compare and add exactly.
+    pub fn thousandths(self) -> u16 {
+        self.0
+    }
+}
 
 impl Default for Proficiency {
     fn default() -> Self {
@@ -311,12 +322,38 @@ pub struct Agent {
     pub holds: BTreeSet<(WorkflowId, Fence)>,
     /// Its credentials.
     pub tokens: Vec<Token>,
+    /// Whether it can be counted on.
+    #[serde(default)]
+    pub health: Health,
+}
+
+/// Whether an agent can be counted on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// Checks in a row that failed.
+    pub failures: u8,
+    /// Since when it did not answer a handoff; it counts again as soon as it does anything.
+    pub unavailable_since: Option<Timestamp>,
+}
+
+impl Health {
+    /// Whether new work should go to it.
+    pub fn is_good(&self) -> bool {
+        self.unavailable_since.is_none() && self.failures < HEALTH_FAILURES_MAX
+    }
 }
 
 impl Agent {
     /// An agent that holds nothing yet.
     pub fn new(profile: Profile, registered_at: Timestamp) -> Self {
-        Self { profile, registered_at, holds: BTreeSet::new(), tokens: Vec::new() }
+        let (holds, tokens, health) = (BTreeSet::new(), Vec::new(), Health::default());
+        Self { profile, registered_at, holds, tokens, health }
+    }
+
+    /// How much more it can hold than it does.
+    pub fn room(&self) -> usize {
+        let most = usize::try_from(self.profile.max_concurrent_tasks).unwrap_or(usize::MAX);
+        most.saturating_sub(self.holds.len())
     }
 }
 
@@ -383,6 +420,15 @@ pub enum Fit {
 }
 
 impl Profile {
+    /// What is asked for and this agent lacks. People find somebody who can.
+    pub fn gap(&self, required: &[Requirement]) -> Vec<CapabilityId> {
+        match (self.role, self.fit(required)) {
+            (Role::Human, _) | (_, Fit::Whole) => Vec::new(),
+            (_, Fit::Partial(gap)) => gap,
+            (_, Fit::None) => required.iter().map(|r| r.capability_id.clone()).collect(),
+        }
+    }
+
     /// Compares what is asked for with what this agent can do. Too little proficiency is a lack.
     pub fn fit(&self, required: &[Requirement]) -> Fit {
         let lacks = |requirement: &&Requirement| {

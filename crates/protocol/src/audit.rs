@@ -113,7 +113,10 @@ fn task_status<'a>(workflow: &'a Workflow, handoff: &Handoff) -> &'a str {
 
 fn reason<'a>(event: &'a Event, handoff: &'a Handoff) -> &'a str {
     match event {
-        Event::Rejected { reason, .. } | Event::Deferred { reason, .. } => reason.as_str(),
+        Event::Rejected { reason, .. }
+        | Event::Deferred { reason, .. }
+        | Event::Rerouted { reason, .. }
+        | Event::Reassigned { reason, .. } => reason.as_str(),
         Event::Failed { detail, .. } => match detail {
             Detail::Rejected { reason } | Detail::Cancelled { reason, .. } => reason.as_str(),
             Detail::Unavailable => "unavailable",

@@ -59,6 +59,8 @@ pub enum News {
     Failed,
     /// What it held was taken back.
     Cancelled,
+    /// Its broadcast has succeeded or failed.
+    Decided,
 }
 
 impl fmt::Display for News {
@@ -70,6 +72,7 @@ impl fmt::Display for News {
             Self::Returned => "returned",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+            Self::Decided => "decided",
         })
     }
 }

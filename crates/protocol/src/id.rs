@@ -186,6 +186,10 @@ uuid_id! {
     HandoffId
 }
 uuid_id! {
+    /// One broadcast: all copies that one command sent.
+    GroupId
+}
+uuid_id! {
     /// One artifact of a workflow.
     ArtifactId
 }
@@ -214,6 +218,16 @@ impl CommandId {
     /// The handoff that this command initiates.
     pub fn handoff(&self) -> HandoffId {
         HandoffId(derive(&[b"handoff", self.as_bytes()]))
+    }
+
+    /// The `n`-th copy that this command sends.
+    pub fn copy(&self, n: usize) -> HandoffId {
+        HandoffId(derive(&[b"copy", self.as_bytes(), &n.to_be_bytes()]))
+    }
+
+    /// The broadcast that this command sends.
+    pub fn group(&self) -> GroupId {
+        GroupId(derive(&[b"group", self.as_bytes()]))
     }
 
     /// The `n`-th artifact that this command adds.

@@ -55,6 +55,18 @@ pub const WORD_BYTES_MAX: usize = 4 * 1024;
 pub const URL_BYTES_MAX: usize = 2 * 1024;
 /// Times that an unanswered or unreturned handoff is sent to the same agent again.
 pub const RESENDS_MAX: u8 = 3;
+/// Times that a handoff goes to another agent before a person is asked.
+pub const REROUTES_MAX: u8 = 3;
+/// Levels that a question climbs: reviewer, architect, person.
+pub const ESCALATION_LEVELS_MAX: u8 = 3;
+/// How often an agent that Baton reaches by itself is checked.
+pub const HEALTH_EVERY: Allowance = Allowance::from_secs(60);
+/// How long a health check may take before it has failed.
+pub const HEALTH_WITHIN: Allowance = Allowance::from_secs(10);
+/// Health checks in a row that fail before an agent counts as unhealthy.
+pub const HEALTH_FAILURES_MAX: u8 = 3;
+/// Recipients of one broadcast.
+pub const RECIPIENTS_MAX: usize = 64;
 /// Tasks that one agent can be set to hold at once.
 pub const CONCURRENT_TASKS_MAX: u32 = 10_000;
 /// Bytes of the key by which a caller names a command.

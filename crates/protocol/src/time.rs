@@ -25,6 +25,12 @@ impl Timestamp {
         self.0
     }
 
+    /// This moment, later by as long as it took from `from` to `to`.
+    #[must_use]
+    pub(crate) fn shifted(self, from: Self, to: Self) -> Self {
+        Self::from_micros(self.0 + (to.0 - from.0).max(0))
+    }
+
     /// Whole milliseconds from `earlier` to this moment, 0 if it lies ahead.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.0 - earlier.0) / 1_000).unwrap_or(0)

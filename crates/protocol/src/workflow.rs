@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
-use crate::handoff::{Constraints, Handoff, Priority};
-use crate::id::{AgentId, ArtifactId, Fence, HandoffId};
+use crate::handoff::{Aggregation, Constraints, Handoff, Kind, Priority, State};
+use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId};
 use crate::lock::FilePath;
 use crate::text::{Body, Text};
 use crate::time::Timestamp;
@@ -37,6 +37,9 @@ pub struct Workflow {
     pub artifacts: BTreeMap<ArtifactId, Artifact>,
     /// All its handoffs, also those that are over.
     pub handoffs: BTreeMap<HandoffId, Handoff>,
+    /// Its broadcasts.
+    #[serde(default)]
+    pub groups: BTreeMap<GroupId, Group>,
     /// Who holds or held a part of it, and may therefore read all of it.
     pub readers: BTreeSet<AgentId>,
     /// Tokens that returns and progress reported.
@@ -58,6 +61,43 @@ pub struct Hold {
     pub locks: BTreeSet<FilePath>,
     /// The latest words on how it goes.
     pub progress: Option<Progress>,
+    /// What it waits for, if it asked somebody above.
+    #[serde(default)]
+    pub suspended: Option<Waiting>,
+    /// When its time is up, for holds whose handoff is over.
+    #[serde(default)]
+    pub due: Option<Timestamp>,
+}
+
+/// What a holder waits for that asked somebody above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The handoff that carries its question.
+    pub escalation: HandoffId,
+    /// Since when it waits; what was due moves by as much.
+    pub since: Timestamp,
+}
+
+/// One broadcast.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// When it has succeeded.
+    pub aggregation: Aggregation,
+    /// The copies that must return something.
+    pub expected: Vec<HandoffId>,
+    /// What it came to, once that is decided. Late returns do not change it.
+    pub outcome: Option<Outcome>,
+}
+
+/// What a broadcast came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Whether it succeeded.
+    pub success: bool,
+    /// Copies that had when it was decided.
+    pub successes: usize,
+    /// Copies that had not.
+    pub failures: usize,
 }
 
 /// How a holder says it goes.
@@ -87,6 +127,54 @@ impl Workflow {
     /// The handoffs that are not over and were passed under the hold `fence`.
     pub fn open_under(&self, fence: Fence) -> impl Iterator<Item = &Handoff> {
         self.open().filter(move |handoff| handoff.terms.parent == fence)
+    }
+
+    /// Whether a handoff stands in the way of whoever passed it: it is open, and neither a copy of
+    /// a broadcast that is decided already nor a mere look from above.
+    pub fn blocks(&self, handoff: &Handoff) -> bool {
+        let idle = match &handoff.terms.kind {
+            Kind::Sequential | Kind::Delegation(_) => false,
+            Kind::Broadcast(copy) => {
+                self.groups.get(&copy.group).is_some_and(|group| group.outcome.is_some())
+            }
+            Kind::Escalation(asked) => asked.matter.is_a_look(),
+        };
+        !handoff.state.is_over() && !idle
+    }
+
+    /// Whether a handoff stands in the way of whoever owns the work: it blocks, and does not hang
+    /// from anything that does not.
+    pub fn blocks_owner(&self, handoff: &Handoff) -> bool {
+        let idle = |above: &Handoff| !above.state.is_over() && !self.blocks(above);
+        self.blocks(handoff) && !self.above(handoff).any(idle)
+    }
+
+    /// The handoffs that `handoff` hangs from, the nearest first: the one under whose hold it was
+    /// passed, and so on.
+    pub fn above<'a>(&'a self, handoff: &'a Handoff) -> impl Iterator<Item = &'a Handoff> {
+        let brought = |below: &&'a Handoff| {
+            let hold = self.holds.get(&below.terms.parent)?;
+            self.handoffs.get(&hold.handoff?).filter(|above| above.terms.id != below.terms.id)
+        };
+        std::iter::successors(brought(&handoff), brought)
+    }
+
+    /// What the copies of a broadcast came to so far: successes and failures. `ended` are those
+    /// that end now.
+    pub fn tally(&self, group: &Group, ended: &[(HandoffId, bool)]) -> (usize, usize) {
+        let (mut successes, mut failures) = (0, 0);
+        for id in &group.expected {
+            let known = self.handoffs.get(id).map(|handoff| &handoff.state);
+            let now = ended.iter().find(|(ends, _)| ends == id).map(|(_, success)| *success);
+            let success = match (now, known) {
+                (Some(success), _) => success,
+                (None, Some(State::Completed { .. })) => true,
+                (None, Some(State::Failed { .. })) => false,
+                (None, _) => continue,
+            };
+            if success { successes += 1 } else { failures += 1 }
+        }
+        (successes, failures)
     }
 }
 

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Agent, Profile};
 use crate::effect::{Effect, EffectId};
-use crate::handoff::Handoff;
-use crate::id::{AgentId, HandoffId, WorkflowId};
+use crate::handoff::{Handoff, Priority};
+use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
 use crate::lock::Locks;
+use crate::queue::{Queue, Queues};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::workflow::Workflow;
@@ -38,9 +39,21 @@ pub struct World {
     /// Where each handoff of a live workflow belongs.
     #[serde(skip)]
     pub(crate) homes: HashMap<HandoffId, WorkflowId>,
-    /// When the coordinator must look at which handoff again.
+    /// When the coordinator must look at what again.
     #[serde(skip)]
-    pub(crate) timers: BTreeSet<(Timestamp, HandoffId)>,
+    pub(crate) timers: BTreeSet<(Timestamp, Timer)>,
+    /// Handoffs that wait until an agent has room.
+    #[serde(skip)]
+    pub(crate) queues: Queues,
+}
+
+/// What the coordinator must look at when its time comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// A handoff.
+    Handoff(HandoffId),
+    /// A hold whose handoff is over.
+    Hold(WorkflowId, Fence),
 }
 
 impl Default for World {
@@ -55,6 +68,7 @@ impl Default for World {
             outbox: BTreeMap::new(),
             homes: HashMap::new(),
             timers: BTreeSet::new(),
+            queues: Queues::default(),
         }
     }
 }
@@ -67,7 +81,12 @@ impl World {
             for handoff in workflow.handoffs.values() {
                 self.homes.insert(handoff.terms.id, *id);
                 let wake = handoff.state.wake_at();
-                self.timers.extend(wake.map(|at| (at, handoff.terms.id)));
+                self.timers.extend(wake.map(|at| (at, Timer::Handoff(handoff.terms.id))));
+                self.queues.enter(handoff);
+            }
+            for (fence, hold) in &workflow.holds {
+                let due = hold.due.filter(|_| hold.suspended.is_none());
+                self.timers.extend(due.map(|at| (at, Timer::Hold(*id, *fence))));
             }
         }
         self
@@ -106,14 +125,40 @@ impl World {
         self.agents.get(id).ok_or_else(|| Refusal::UnknownAgent { agent: id.clone() })
     }
 
-    /// The handoffs whose time has come, the earliest first.
-    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = HandoffId> {
-        self.timers.iter().take_while(move |(at, _)| *at <= now).map(|(_, handoff)| *handoff)
+    /// What the coordinator must look at now: what is due, the earliest first, then what waited
+    /// for room and has it.
+    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = Timer> {
+        let timers = self.timers.iter().take_while(move |(at, _)| *at <= now);
+        let queued = self.queues.iter().flat_map(|(agent, queue)| {
+            let room = self.agents.get(agent).map_or(0, Agent::room);
+            queue.next(room).map(Timer::Handoff)
+        });
+        timers.map(|(_, timer)| *timer).chain(queued)
     }
 
-    /// When the next handoff's time comes.
+    /// When the coordinator must look next; the beginning of time if something has room already.
     pub fn next_wake(&self) -> Option<Timestamp> {
+        let called = |(agent, queue): (&AgentId, &Queue)| {
+            let room = self.agents.get(agent).map_or(0, Agent::room);
+            queue.next(room).next().is_some()
+        };
+        if self.queues.iter().any(called) {
+            return Some(Timestamp::default());
+        }
         self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Whether `handoff`, which waits for `agent`, has its turn now. Whoever looked a moment ago
+    /// may ask for one that a more urgent one has overtaken since.
+    pub(crate) fn is_called(&self, agent: &Agent, handoff: HandoffId) -> bool {
+        let queue = self.queues.of(&agent.profile.id);
+        queue.is_some_and(|queue| queue.next(agent.room()).any(|next| next == handoff))
+    }
+
+    /// Whether a new handoff that is so urgent goes to `agent` at once.
+    pub(crate) fn has_room(&self, agent: &Agent, priority: Priority) -> bool {
+        let queue = self.queues.of(&agent.profile.id);
+        queue.map_or(agent.room() > 0, |queue| queue.lets_pass(priority, agent.room()))
     }
 
     /// Keeps the effects that the record `seq` brought, until they are settled.

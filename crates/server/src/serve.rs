@@ -115,6 +115,10 @@ async fn run(options: &Options) -> Result<(), ServeError> {
             let engine = engine.clone();
             async move { engine.run_outbox().await }
         }),
+        tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.run_health_checks().await }
+        }),
     ];
     let ended = accept(listener, app.clone(), options.idle_after, socket.path()).await;
     for task in background {

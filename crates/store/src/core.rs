@@ -210,7 +210,7 @@ impl Core {
             self.closed.remember(*id, seq);
             return;
         }
-        if let (StreamId::Workspace, Event::Pruned { workflows }) = (stream, event) {
+        if let (StreamId::Workspace, Event::Pruned { workflows, .. }) = (stream, event) {
             self.pruning.extend(workflows);
         }
         let head = self.heads.entry(stream.clone()).or_default();

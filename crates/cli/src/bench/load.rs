@@ -10,7 +10,7 @@ use baton_protocol::command::{
     Accept, Actor, Command, Complete, ContextUpdates, GiveBack, Pass, PassAudit, PassContext,
     PassKind, PassValidation, ResultContent, ReturnAudit, ReturnProtocol, Submission,
 };
-use baton_protocol::handoff::{ContentType, ReturnStatus};
+use baton_protocol::handoff::{Aggregation, ContentType, ReturnStatus, Routing};
 use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId};
 use baton_protocol::text::{Body, BodyJson, Text};
 use baton_protocol::time::Allowance;
@@ -147,7 +147,10 @@ fn pass(worker: &AgentId) -> Command {
     Command::Pass(Box::new(Pass {
         workflow: None,
         fence: None,
-        to_agent: worker.clone(),
+        to_agent: Some(worker.clone()),
+        to_agents: Vec::new(),
+        aggregation: Aggregation::default(),
+        peers_visible: false,
         kind: PassKind::Delegation,
         reason: text("measure how fast work is passed"),
         trigger: None,
@@ -156,6 +159,7 @@ fn pass(worker: &AgentId) -> Command {
         validation: PassValidation::default(),
         return_protocol: ReturnProtocol { timeout: hour, ..ReturnProtocol::default() },
         audit: PassAudit::default(),
+        routing: Routing::default(),
     }))
 }
 

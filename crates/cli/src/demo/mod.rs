@@ -3,8 +3,10 @@
 //! Nothing is faked. A temporary workspace is made, agents get tokens and act through the same
 //! socket as any other, and the coordinator that is killed is a real process with kill -9.
 
+mod several;
 mod stage;
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use serde_json::json;
@@ -26,18 +28,33 @@ pub(crate) struct DemoArgs {
 /// Plays the whole story.
 pub(crate) fn play(args: &DemoArgs) -> Result<(), Failure> {
     let stage = Stage::set(args)?;
-    let [planner, builder, tester, reviewer] =
-        stage.cast(["planner", "builder", "tester", "reviewer"])?;
+    let [planner, builder, tester, ann, bob, cleo] = stage.cast([
+        ("planner", json!({})),
+        ("builder", json!({})),
+        ("tester", json!({})),
+        ("ann", json!({ "role": "reviewer", "capabilities": ["review"] })),
+        ("bob", json!({ "capabilities": [{ "id": "review", "proficiency": 0.8 }] })),
+        ("cleo", json!({ "capabilities": [{ "id": "review", "proficiency": 0.5 }] })),
+    ])?;
     let workflow = pipeline(&stage, &planner, &builder)?;
     silent_tester(&stage, &workflow, &builder, &tester)?;
-    rejection(&stage, &workflow, &builder, &reviewer)?;
-    plug_pulled(&stage, &workflow, &reviewer)?;
+    several::majority(&stage, &workflow, &builder, [&ann, &bob, &cleo])?;
+    several::rerouted(&stage, &workflow, &builder, [&ann, &bob])?;
+    several::escalation(&stage, &workflow, &bob, &ann)?;
+    plug_pulled(&stage, &workflow, &bob)?;
     curtain(stage, &workflow)
 }
 
-/// A workflow as the demo passes it round.
+/// A workflow as the demo passes it round, and the latest fence that owns it.
 struct Work {
     id: String,
+    owner: Cell<u64>,
+}
+
+impl Work {
+    fn fence(&self) -> u64 {
+        self.owner.get()
+    }
 }
 
 fn pipeline(stage: &Stage, planner: &Actor, builder: &Actor) -> Result<Work, Failure> {
@@ -58,7 +75,7 @@ fn pipeline(stage: &Stage, planner: &Actor, builder: &Actor) -> Result<Work, Fai
     }}))?;
     stage.tell(planner, "changes its mind and writes with its old fence");
     stage.refused(&stale);
-    Ok(Work { id })
+    Ok(Work { id, owner: Cell::new(2) })
 }
 
 fn silent_tester(
@@ -102,42 +119,20 @@ fn silent_tester(
     Ok(())
 }
 
-fn rejection(stage: &Stage, work: &Work, builder: &Actor, reviewer: &Actor) -> Result<(), Failure> {
-    stage.act("3. A reviewer says no, and the work stays where it was")?;
-    let pass = json!({ "pass": {
-        "workflow": work.id, "fence": 2, "to_agent": "reviewer", "reason": "please review",
-    }});
-    let first = builder.does(pass.clone())?;
-    stage.tell(builder, "passes the work to reviewer");
-    reviewer.does(json!({ "reject": {
-        "handoff": first.handoff, "reason": "the empty password is not tested",
-    }}))?;
-    stage.tell(reviewer, "rejects: the empty password is not tested");
-    builder.does(json!({ "set_variables": {
-        "workflow": work.id, "fence": 2,
-        "changes": { "decisions_made": "an empty password is refused" },
-    }}))?;
-    stage.tell(builder, "still holds it, mends it, writes the decision down");
-    let second = builder.does(pass)?;
-    reviewer.does(json!({ "accept": { "handoff": second.handoff } }))?;
-    stage.tell(reviewer, "accepts the second time: fence 5");
-    Ok(())
-}
-
-fn plug_pulled(stage: &Stage, work: &Work, reviewer: &Actor) -> Result<(), Failure> {
-    stage.act("4. kill -9")?;
+fn plug_pulled(stage: &Stage, work: &Work, holder: &Actor) -> Result<(), Failure> {
+    stage.act("6. kill -9")?;
     let before = stage.status()?;
     stage.kill(before.pid)?;
     stage.coordinator(&format!("process {} is killed with SIGKILL", before.pid));
-    reviewer.does(json!({ "complete": {
-        "workflow": work.id, "fence": 5, "note": "reviewed and merged",
+    holder.does(json!({ "complete": {
+        "workflow": work.id, "fence": work.fence(), "note": "reviewed and merged",
     }}))?;
     let after = stage.status()?;
     stage.coordinator(&format!(
         "the next command starts process {}: {} records before, {} now, nothing lost",
         after.pid, before.records, after.records
     ));
-    stage.tell(reviewer, "completes the work as if nothing had happened");
+    stage.tell(holder, "completes the work as if nothing had happened");
     Ok(())
 }
 

@@ -41,6 +41,11 @@ pub(super) struct Actor {
 }
 
 impl Actor {
+    /// What it is called.
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Asks for something and gets it.
     pub(super) fn does(&self, command: Value) -> Result<Answer, Failure> {
         self.client.command(&read(command)?)?.read()
@@ -90,11 +95,12 @@ impl Stage {
     /// Makes agents known and gives each a token.
     pub(super) fn cast<const N: usize>(
         &self,
-        names: [&'static str; N],
+        cast: [(&'static str, Value); N],
     ) -> Result<[Actor; N], Failure> {
         let mut actors = Vec::with_capacity(N);
-        for name in names {
-            self.operator.command(&read(json!({ "register": { "id": name } }))?)?;
+        for (name, mut profile) in cast {
+            profile["id"] = json!(name);
+            self.operator.command(&read(json!({ "register": profile }))?)?;
             let made: NewToken =
                 self.operator.post("/v1/tokens", &json!({ "agent": name }))?.read()?;
             let caller = Caller::Agent { token: made.token };
@@ -150,8 +156,7 @@ impl Stage {
     pub(super) fn until(&self, handoff: &str, state: &str, most: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + most;
         while Instant::now() < deadline {
-            let view: HandoffView =
-                self.operator.read(format!("/v1/handoffs/{handoff}"))?.read()?;
+            let view = self.handoff(handoff)?;
             if view.line.state == state {
                 return Ok(());
             }
@@ -159,6 +164,11 @@ impl Stage {
         }
         let sentence = format!("handoff {handoff} did not become {state} in time");
         Err(Failure::failed(sentence, "the machine may be very busy: try again"))
+    }
+
+    /// How a handoff stands.
+    pub(super) fn handoff(&self, id: &str) -> Result<HandoffView, Failure> {
+        self.operator.read(format!("/v1/handoffs/{id}"))?.read()
     }
 
     /// How the coordinator is.

@@ -17,8 +17,9 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::show::Page;
 use crate::show::table::Table;
-use crate::show::time::relative;
+use crate::show::time::{both, relative};
 use crate::value::{Skill, word};
+use crate::verbs::health::Health;
 use crate::verbs::import::{self, Imported};
 use crate::verbs::rows::word_of;
 use crate::verbs::told::told;
@@ -40,6 +41,7 @@ enum Verb {
     Add(Box<Add>),
     List(List),
     Show(Show),
+    Health(Health),
     Import(Import),
 }
 
@@ -49,6 +51,7 @@ impl Agent {
             Verb::Add(add) => add.run(session),
             Verb::List(list) => list.run(session),
             Verb::Show(show) => show.run(session),
+            Verb::Health(health) => health.run(session),
             Verb::Import(import) => import.run(session),
         }
     }
@@ -109,6 +112,9 @@ struct Add {
     /// A command that tells it of news, split at spaces; no shell is involved
     #[arg(long, value_name = "COMMAND")]
     notify: Option<String>,
+    /// A command that succeeds while the agent is well; it runs once a minute, for at most 10 s
+    #[arg(long, value_name = "COMMAND")]
+    health_check: Option<String>,
 }
 
 impl Add {
@@ -132,7 +138,9 @@ impl Add {
             profile.write_scopes = self.write_scope;
         }
         profile.answer_within = self.answer_within;
-        profile.notify = self.notify.as_deref().map(argv).transpose()?;
+        profile.notify = self.notify.map(|words| argv(&words, "--notify")).transpose()?;
+        let check = self.health_check.map(|words| argv(&words, "--health-check"));
+        profile.health_check = check.transpose()?;
         Ok(profile)
     }
 }
@@ -170,11 +178,13 @@ impl List {
                 agents.iter().for_each(|agent| page.line(&agent.profile.id));
                 return Ok(());
             }
-            let mut table = Table::new(&["AGENT", "ROLE", "HOLDS", "CAPABILITIES", "SINCE"], &[3]);
-            for AgentView { profile, registered_at, load, .. } in &agents {
+            let mut table =
+                Table::new(&["AGENT", "ROLE", "STATUS", "HOLDS", "CAPABILITIES", "SINCE"], &[4]);
+            for AgentView { profile, registered_at, load, status, .. } in &agents {
                 table.row([
                     profile.id.to_string(),
                     word_of(&profile.role),
+                    status.clone(),
                     format!("{load} of {}", profile.max_concurrent_tasks),
                     capabilities(profile),
                     since(*registered_at, page.now),
@@ -232,15 +242,19 @@ fn describe(page: &mut Page, view: &AgentView) {
     page.field("reached by", reach(&profile.reach));
     page.field_if("answers in", profile.answer_within());
     page.field_if("notify", profile.notify.as_ref().map(ToString::to_string));
+    page.field_if("check", profile.health_check.as_ref().map(ToString::to_string));
+    let since_when = view.health.unavailable_since.map(|at| both(at, page.now));
+    let since_when = since_when.map(|at| format!(" since {at}")).unwrap_or_default();
+    page.field("status", format!("{}{since_when}", view.status));
     page.field("tokens", view.tokens.len());
     page.field("since", since(view.registered_at, page.now));
 }
 
 /// The words of a command, without any shell.
-fn argv(command: &str) -> Result<Argv, Failure> {
+fn argv(command: &str, option: &str) -> Result<Argv, Failure> {
     let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
     Argv::try_from(words).map_err(|error| {
-        Failure::usage(format!("--notify: {error}"), "give a program and its arguments")
+        Failure::usage(format!("{option}: {error}"), "give a program and its arguments")
     })
 }
 

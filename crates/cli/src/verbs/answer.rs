@@ -52,13 +52,17 @@ impl Accept {
         let reply = session.client.read(format!("/v1/handoffs/{handoff}/package"))?;
         let mut package: Package = reply.read()?;
         package.fence = package.fence.or(answer.fence);
-        if out.quiet && !out.json {
+        if out.json {
+            // A sequential handoff is over once it is taken, so only the answer knows the fence.
+            return out.value(&package);
+        }
+        if out.quiet {
             return out.page(|page| {
                 page.line(package.fence.map(|fence| fence.to_string()).unwrap_or_default());
                 Ok(())
             });
         }
-        out.answer(&reply, |page| {
+        out.page(|page| {
             describe(page, &package);
             Ok(())
         })?;

@@ -14,6 +14,7 @@ use crate::show::table::Table;
 use crate::show::time::absolute;
 use crate::value::{Id, When, at_least_one};
 use crate::verbs::proof::{Checkpoint, Export, Key, Prune, Verify};
+use crate::verbs::rows::readable;
 
 /// Records that one question may bring.
 pub(crate) const RECORDS_MAX: u32 = 1_000;
@@ -204,7 +205,23 @@ fn about(record: &Record) -> String {
 
 /// The one thing worth saying about an event that is not a handoff's.
 fn words(event: &Value) -> String {
-    let said = ["title", "note", "percent", "status", "paths", "changes"];
+    match event["type"].as_str() {
+        Some("group_opened") => {
+            let copies = event["expected"].as_array().map_or(0, Vec::len);
+            return format!("{copies} must return, {}", readable(&event["aggregation"]));
+        }
+        Some("aggregated") => {
+            let how = if event["success"] == true { "success" } else { "failed" };
+            return format!("{how}: {} for, {} not", event["successes"], event["failures"]);
+        }
+        Some("health_reported") => {
+            let how = if event["healthy"] == true { "well" } else { "not well" };
+            let note = event["note"].as_str().map(|note| format!(": {note}"));
+            return format!("{how}{}", note.unwrap_or_default());
+        }
+        _ => (),
+    }
+    let said = ["title", "reason", "note", "percent", "status", "paths", "changes"];
     let said = said.iter().map(|name| &event[*name]).find(|value| !value.is_null());
     match said {
         Some(Value::String(text)) => text.clone(),

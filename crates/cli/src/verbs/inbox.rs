@@ -99,6 +99,10 @@ fn describe(page: &mut Page, inbox: &view::Inbox) {
         page.heading(format!("waits for {} to answer", inbox.agent));
         page.table(rows::received(&inbox.waiting, now));
     }
+    if !inbox.queued.is_empty() {
+        page.heading(format!("waits until {} has room", inbox.agent));
+        page.table(rows::received(&inbox.queued, now));
+    }
     if !inbox.holding.is_empty() {
         page.heading("holds");
         page.table(rows::holds(&inbox.holding, now));

@@ -73,6 +73,20 @@ fn told(record: &Record) -> Vec<Told> {
     match event["type"].as_str().unwrap_or_default() {
         "initiated" => begun(&event["terms"], audit),
         "resent" => vec![(4, None, format!("sent again to {to}"))],
+        "queued" => vec![(4, Some("queue"), format!("{} has no room", text(&event["by"])))],
+        "rerouted" => {
+            let words = format!("to {} instead of {}", text(&event["to"]), text(&event["from"]));
+            vec![(4, Some("reroute"), words)]
+        }
+        "reassigned" => {
+            let words = format!("to {}: {}", text(&event["to"]), text(&event["reason"]));
+            vec![(4, Some("reassign"), words)]
+        }
+        "escalated" => {
+            let question = text(&event["escalation"]);
+            let short = question.get(..8).unwrap_or(&question);
+            vec![(7, Some("escalate"), format!("{to} waits for a decision: {short}"))]
+        }
         "deferred" => {
             let span = until(&event["until"], record.at);
             let words = format!("{to} asks for {span}: {}", text(&event["reason"]));

@@ -9,7 +9,9 @@ mod backup;
 mod cancel;
 mod completions;
 mod demo;
+mod escalate;
 mod front;
+mod health;
 mod holder;
 mod import;
 mod inbox;
@@ -19,6 +21,7 @@ mod list;
 mod lock;
 mod pass;
 mod proof;
+mod reassign;
 mod rows;
 mod serve;
 mod show;
@@ -47,14 +50,17 @@ pub(crate) enum Verb {
     Token(token::Token),
     Start(start::Start),
     Pass(Box<pass::Pass>),
+    Escalate(escalate::Escalate),
     Wait(wait::Wait),
     Cancel(cancel::Cancel),
+    Reassign(reassign::Reassign),
     Inbox(inbox::Inbox),
     Accept(answer::Accept),
     Reject(answer::Reject),
     Defer(answer::Defer),
     Progress(holder::Progress),
     Return(holder::Return),
+    Decide(escalate::Decide),
     Complete(holder::Complete),
     Vars(vars::Vars),
     Artifact(artifact::Artifact),
@@ -88,14 +94,17 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Token(token) => token.run(&session(global, out)?),
         Verb::Start(start) => start.run(&session(global, out)?),
         Verb::Pass(pass) => pass.run(&session(global, out)?),
+        Verb::Escalate(escalate) => escalate.run(&session(global, out)?),
         Verb::Wait(wait) => wait.run(&session(global, out)?),
         Verb::Cancel(cancel) => cancel.run(&session(global, out)?),
+        Verb::Reassign(reassign) => reassign.run(&session(global, out)?),
         Verb::Inbox(inbox) => inbox.run(&session(global, out)?),
         Verb::Accept(accept) => accept.run(&session(global, out)?),
         Verb::Reject(reject) => reject.run(&session(global, out)?),
         Verb::Defer(defer) => defer.run(&session(global, out)?),
         Verb::Progress(progress) => progress.run(&session(global, out)?),
         Verb::Return(give) => give.run(&session(global, out)?),
+        Verb::Decide(decide) => decide.run(&session(global, out)?),
         Verb::Complete(complete) => complete.run(&session(global, out)?),
         Verb::Vars(vars) => vars.run(&session(global, out)?),
         Verb::Artifact(artifact) => artifact.run(&session(global, out)?),

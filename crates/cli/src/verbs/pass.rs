@@ -2,10 +2,12 @@
 
 use baton_engine::view::Answer;
 use baton_protocol::agent::Risk;
-use baton_protocol::command::{self, Command, PassKind};
+use baton_protocol::command::{self, Command, PassKind, Recipient};
 use baton_protocol::event::Event;
-use baton_protocol::handoff::{Constraints, OnTimeout, Priority, Trigger};
-use baton_protocol::id::{AgentId, Fence};
+use baton_protocol::handoff::{
+    Aggregation, AtCapacity, Constraints, OnRejection, OnTimeout, Priority, Routing, Terms, Trigger,
+};
+use baton_protocol::id::{AgentId, Fence, HandoffId};
 use baton_protocol::text::Text;
 use baton_protocol::time::Allowance;
 use baton_protocol::variables::VariableName;
@@ -17,13 +19,20 @@ use crate::failure::{Exit, Failure};
 use crate::session::Session;
 use crate::value::{Assignment, Id, Product, Skill, When, body_file, changes, json_file, word};
 
+const KINDS: &[&str] = &["sequential", "delegation", "broadcast", "escalation"];
+
 const TRIGGERS: &[&str] =
     &["explicit_request", "task_completion", "capability_mismatch", "escalation", "timeout"];
 
 /// What the JSON says when it is there. The fence is missing: it may be in the environment.
-const SAID_IN_JSON: [&str; 20] = [
+const SAID_IN_JSON: [&str; 25] = [
     "workflow",
     "to",
+    "inform",
+    "aggregation",
+    "peers_visible",
+    "on_rejection",
+    "at_capacity",
     "reason",
     "kind",
     "timeout",
@@ -48,8 +57,10 @@ const SAID_IN_JSON: [&str; 20] = [
 ///
 /// A sequential pass moves the whole work: the receiver owns it from the moment it accepts, and
 /// nothing comes back. A delegation moves a subtask: it comes back with `baton return`, within its
-/// timeout, and the sender keeps the whole. Without WORKFLOW, a new workflow is begun under the
-/// reason's words.
+/// timeout, and the sender keeps the whole. A broadcast gives a copy of a subtask to each of
+/// several; their returns are one result when all, any or a majority succeeded. An escalation asks
+/// somebody above for a decision: see `baton escalate`. Without --to, the agent that can do it best
+/// gets it. Without WORKFLOW, a new workflow is begun under the reason's words.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -58,14 +69,17 @@ Examples:
       --task \"Review the login form\" --reason \"needs a second pair of eyes\" \\
       --requires security-review:0.7 --artifact src/login.rs:code --share branch
   baton pass --to builder --reason \"Fix the flaky test\"
+  baton pass 3f2a --requires rust:0.8 --reason \"whoever knows Rust best\"
+  baton pass 3f2a --type broadcast --to ann --to bob --to cleo --timeout 1h \\
+      --aggregation majority --reason \"is this design sound?\"
   baton pass --json-input handoff.json")]
 pub(crate) struct Pass {
     /// Which work; absent begins new work
     #[arg(value_name = "WORKFLOW")]
     workflow: Option<Id>,
-    /// To whom
-    #[arg(long, value_name = "AGENT", required_unless_present = "json_input")]
-    to: Option<AgentId>,
+    /// To whom; several times for a broadcast, absent for whoever can do it best
+    #[arg(long, value_name = "AGENT")]
+    to: Vec<AgentId>,
     /// Why
     #[arg(long, value_name = "TEXT", required_unless_present = "json_input")]
     reason: Option<Text>,
@@ -74,7 +88,7 @@ pub(crate) struct Pass {
         long = "type",
         value_name = "TYPE",
         default_value = "sequential",
-        value_parser = word::<PassKind>(&["sequential", "delegation"])
+        value_parser = word::<PassKind>(KINDS)
     )]
     kind: PassKind,
     /// The number of your hold
@@ -88,7 +102,7 @@ pub(crate) struct Pass {
         long,
         value_name = "WHAT",
         default_value = "fail",
-        value_parser = word::<OnTimeout>(&["retry", "fail"])
+        value_parser = word::<OnTimeout>(&["retry", "escalate", "fail"])
     )]
     on_timeout: OnTimeout,
     /// Do nothing else until it comes back
@@ -101,6 +115,53 @@ pub(crate) struct Pass {
     context: Context,
     #[command(flatten)]
     about: About,
+    #[command(flatten)]
+    routes: Routes,
+}
+
+/// Where it goes when there are several, or none that can take it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Where it goes")]
+struct Routes {
+    /// Gets a copy of a broadcast too, and need not return anything
+    #[arg(long, value_name = "AGENT")]
+    inform: Vec<AgentId>,
+    /// When a broadcast has succeeded: when all, any, or a majority of its copies have
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "all",
+        value_parser = word::<Aggregation>(&["all", "any", "majority"])
+    )]
+    aggregation: Aggregation,
+    /// Let the recipients of a broadcast know of each other
+    #[arg(long)]
+    peers_visible: bool,
+    /// When the receiver says no or does not answer: ask another that can do it, or fail
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "reroute",
+        value_parser = word::<OnRejection>(&["reroute", "fail"])
+    )]
+    on_rejection: OnRejection,
+    /// When the receiver has no room: wait in its queue, or ask another that has
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "queue",
+        value_parser = word::<AtCapacity>(&["queue", "reroute"])
+    )]
+    at_capacity: AtCapacity,
+}
+
+impl Routes {
+    /// The recipients of a broadcast: those that must return something, then the others.
+    fn recipients(&self, to: Vec<AgentId>) -> Vec<Recipient> {
+        let expected = to.into_iter().map(|agent| Recipient { agent, return_expected: true });
+        let informed = self.inform.iter().cloned();
+        expected.chain(informed.map(|agent| Recipient { agent, return_expected: false })).collect()
+    }
 }
 
 /// What travels with a handoff.
@@ -175,18 +236,27 @@ impl Pass {
     }
 
     fn command(self, session: &Session) -> Result<command::Pass, Failure> {
-        let Self { context, about, .. } = self;
-        let (Some(to_agent), Some(reason)) = (self.to, self.reason) else {
-            let sentence = "a handoff needs --to and --reason";
+        let Self { context, about, routes, mut to, .. } = self;
+        let Some(reason) = self.reason else {
+            let sentence = "a handoff needs --reason";
             return Err(Failure::usage(sentence, "see `baton pass --help`"));
         };
+        let several = self.kind == PassKind::Broadcast;
+        if !several && (to.len() > 1 || !routes.inform.is_empty()) {
+            let sentence = "only a broadcast goes to several";
+            return Err(Failure::usage(sentence, "add --type broadcast, or name one receiver"));
+        }
+        let to_agents = if several { routes.recipients(std::mem::take(&mut to)) } else { vec![] };
         let place = session.place();
         let artifacts = context.artifact.into_iter().map(|product| product.produced(&place));
         let deadline = context.deadline.map(|when| when.ahead(session.out.begun));
         Ok(command::Pass {
             workflow: self.workflow.map(|id| session.workflow(&id)).transpose()?,
             fence: self.fence.map(Fence),
-            to_agent,
+            to_agent: to.pop(),
+            to_agents,
+            aggregation: routes.aggregation,
+            peers_visible: routes.peers_visible,
             kind: self.kind,
             reason,
             trigger: about.trigger,
@@ -213,42 +283,104 @@ impl Pass {
                 decision_rationale: about.rationale,
                 risk_level: about.risk,
             },
+            routing: Routing { on_rejection: routes.on_rejection, at_capacity: routes.at_capacity },
         })
     }
 }
 
 /// Tells what became of it. A handoff that was turned away at once is recorded, yet not passed.
-fn told(session: &Session, reply: &Reply, answer: &Answer) -> Result<(), Failure> {
+pub(crate) fn told(session: &Session, reply: &Reply, answer: &Answer) -> Result<(), Failure> {
     let out = session.out;
-    let rejected = answer.events.iter().find_map(|event| match event {
-        Event::Rejected { by, reason, .. } => Some((by, reason)),
-        _ => None,
-    });
-    if let Some((by, reason)) = rejected {
+    let passed: Vec<&Terms> = answer.events.iter().filter_map(initiated).collect();
+    let [first, ..] = passed.as_slice() else {
+        return super::told::told(session, (reply, answer), "", |_| None);
+    };
+    if let ([_], Some(failure)) = (passed.as_slice(), failed(answer, first)) {
         if out.json {
             out.raw(&reply.json)?;
         }
-        return Err(Failure::new(
+        return Err(failure);
+    }
+    let of = answer.workflow.map(|id| format!(" (workflow {})", id.short())).unwrap_or_default();
+    let short = first.id.short();
+    let sentence = match passed.as_slice() {
+        [only] => {
+            let to = receiver(answer, only);
+            let how = if queued(answer, only.id) { "queued for" } else { "passed to" };
+            format!("{how} {to} as handoff {short}{of}")
+        }
+        copies => {
+            let line = |terms: &&Terms| format!("\n  {} {}", terms.id.short(), terms.to_agent);
+            let copies: String = copies.iter().map(line).collect();
+            format!("broadcast to {} agents{of}{copies}", passed.len())
+        }
+    };
+    out.done(reply, first.id, sentence)?;
+    for terms in &passed {
+        warn(session, answer, terms);
+    }
+    let wait = if passed.len() > 1 { answer.workflow.map(|id| id.short()) } else { None };
+    let about = wait.unwrap_or(short);
+    session.next(&[format!("baton wait {about}"), format!("baton show {about}")]);
+    Ok(())
+}
+
+fn initiated(event: &Event) -> Option<&Terms> {
+    match event {
+        Event::Initiated { terms, .. } => Some(terms),
+        _ => None,
+    }
+}
+
+/// Who has it after all: the first that was meant, or whoever was asked instead.
+fn receiver<'a>(answer: &'a Answer, terms: &'a Terms) -> &'a AgentId {
+    let rerouted = answer.events.iter().rev().find_map(|event| match event {
+        Event::Rerouted { handoff, to, .. } if *handoff == terms.id => Some(to),
+        _ => None,
+    });
+    rerouted.unwrap_or(&terms.to_agent)
+}
+
+/// Whether it waits until its receiver has room.
+fn queued(answer: &Answer, id: HandoffId) -> bool {
+    answer.events.iter().any(|event| match event {
+        Event::Initiated { terms, queued, .. } => terms.id == id && *queued,
+        Event::Queued { handoff, .. } => *handoff == id,
+        _ => false,
+    })
+}
+
+/// The last to turn it away, and why.
+fn turned_away<'a>(answer: &'a Answer, terms: &Terms) -> Option<(&'a AgentId, &'a Text)> {
+    answer.events.iter().rev().find_map(|event| match event {
+        Event::Rejected { handoff, by, reason, .. } if *handoff == terms.id => Some((by, reason)),
+        _ => None,
+    })
+}
+
+/// Whether it failed at once, and how to say so.
+fn failed(answer: &Answer, terms: &Terms) -> Option<Failure> {
+    let over =
+        |event: &Event| matches!(event, Event::Failed { handoff, .. } if *handoff == terms.id);
+    let (by, reason) = turned_away(answer, terms)?;
+    answer.events.iter().any(over).then(|| {
+        Failure::new(
             Exit::Refused,
             "rejected",
             format!("{by} cannot take it: {reason}"),
             format!("`baton agent show {by}` lists what it can do"),
-        ));
+        )
+    })
+}
+
+/// Says what the sender should know of one handoff that was passed.
+fn warn(session: &Session, answer: &Answer, terms: &Terms) {
+    if let Some((by, reason)) = turned_away(answer, terms) {
+        session.out.warn(&format!("{by} cannot take it: {reason}"));
     }
-    let terms = answer.events.iter().find_map(|event| match event {
-        Event::Initiated { terms, .. } => Some(terms),
-        _ => None,
-    });
-    let Some(terms) = terms else {
-        return super::told::told(session, (reply, answer), "", |_| None);
-    };
-    let (to, short) = (&terms.to_agent, terms.id.short());
-    let of = answer.workflow.map(|id| format!(" (workflow {})", id.short())).unwrap_or_default();
-    out.done(reply, terms.id, format!("passed to {to} as handoff {short}{of}"))?;
     let gap: Vec<_> = terms.gap.iter().map(ToString::to_string).collect();
     if !gap.is_empty() {
-        out.warn(&format!("{to} lacks {}; the gap is recorded", gap.join(", ")));
+        let (to, gap) = (&terms.to_agent, gap.join(", "));
+        session.out.warn(&format!("{to} lacks {gap}; the gap is recorded"));
     }
-    session.next(&[format!("baton wait {short}"), format!("baton show {short}")]);
-    Ok(())
 }

@@ -242,7 +242,7 @@ impl Prune {
             let (_, answer) = session.submit(Command::Prune(retention::Prune::default()))?;
             let before = dropped.len();
             for event in answer.events {
-                if let Event::Pruned { workflows } = event {
+                if let Event::Pruned { workflows, .. } = event {
                     dropped.extend(workflows);
                 }
             }

@@ -1,6 +1,6 @@
 //! Tables and lists that several verbs show.
 
-use baton_engine::view::{HandoffLine, HoldView, WorkflowLine};
+use baton_engine::view::{BroadcastView, HandoffLine, HoldView, WorkflowLine};
 use baton_protocol::artifact::Artifact;
 use baton_protocol::time::Timestamp;
 use serde::Serialize;
@@ -100,6 +100,14 @@ pub(crate) fn sent(lines: &[HandoffLine], now: Timestamp) -> Table {
     table
 }
 
+/// What a broadcast has come to, in a line.
+pub(crate) fn broadcast(view: &BroadcastView) -> String {
+    let BroadcastView { expected, successes, failures, .. } = view;
+    let outcome = view.outcome.as_deref().unwrap_or("not decided yet");
+    let counts = format!("{successes} of {expected} succeeded, {failures} failed");
+    format!("{} must succeed: {counts}; {outcome}", word_of(&view.aggregation))
+}
+
 /// What agents have in hand.
 pub(crate) fn holds(holds: &[HoldView], now: Timestamp) -> Table {
     let header = ["WORKFLOW", "AGENT", "FENCE", "HANDOFF", "DUE", "TITLE", "PROGRESS"];
@@ -110,7 +118,11 @@ pub(crate) fn holds(holds: &[HoldView], now: Timestamp) -> Table {
             hold.agent.to_string(),
             hold.fence.to_string(),
             hold.handoff.map_or_else(|| "-".to_owned(), |id| id.short()),
-            hold.due.map_or_else(|| "-".to_owned(), |at| relative(at, now)),
+            match (hold.waits_for, hold.due) {
+                (Some(question), _) => format!("waits {}", question.short()),
+                (None, Some(at)) => relative(at, now),
+                (None, None) => "-".to_owned(),
+            },
             hold.title.clone(),
             hold.progress.clone().unwrap_or_else(|| "-".to_owned()),
         ]);

@@ -1,6 +1,7 @@
 //! `baton show`: everything about one workflow or one handoff.
 
 use baton_engine::view::{Found, HandoffView, WorkflowView};
+use baton_protocol::handoff::Assessment;
 use baton_protocol::id::{HandoffId, WorkflowId};
 use clap::Args;
 
@@ -69,6 +70,9 @@ fn workflow(page: &mut Page, view: &WorkflowView) {
         page.heading("handoffs");
         page.table(rows::handoffs(&view.handoffs, now));
     }
+    for broadcast in &view.broadcasts {
+        page.field("broadcast", rows::broadcast(broadcast));
+    }
 }
 
 fn show_handoff(session: &Session, id: HandoffId) -> Result<(), Failure> {
@@ -104,6 +108,18 @@ fn handoff(page: &mut Page, view: &HandoffView) {
     page.field_if("expected", view.estimated_completion.map(|at| both(at, now)));
     if line.resends > 0 {
         page.field("sent again", format!("{} times", line.resends));
+    }
+    if line.reroutes > 0 {
+        let tried: Vec<_> = view.tried.iter().map(ToString::to_string).collect();
+        page.field("rerouted", format!("{} times; not by {}", line.reroutes, tried.join(", ")));
+    }
+    page.field_if("broadcast", view.broadcast.as_ref().map(rows::broadcast));
+    if let Some(asked) = &view.escalation {
+        page.field("level", format!("{} of 3 ({})", asked.level, rows::word_of(&asked.matter)));
+        let said = |step: &Assessment| {
+            format!("{} ({}): {}", step.by, rows::word_of(&step.role), step.words)
+        };
+        page.field("so far", asked.trail.iter().map(said).collect::<Vec<_>>().join("\n"));
     }
     let gap: Vec<_> = view.capability_gap.iter().map(ToString::to_string).collect();
     page.field_if("lacks", (!gap.is_empty()).then(|| gap.join(", ")));

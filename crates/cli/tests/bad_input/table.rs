@@ -21,6 +21,8 @@ operator {"add_artifact": {"workflow": "$open4", "artifact": {"path": "a.rs"}}}
 operator {"mark_artifact": {"workflow": "$open9", "artifact": "$artifact", "status": "final"}}
 operator {"lock": {"workflow": "$open4", "paths": ["a.rs"]}}
 operator {"unlock": {"workflow": "$open4"}}
+operator {"reassign": {"what": {"workflow": "$open4"}, "to_agent": "builder", "reason": "r"}}
+operator {"report_health": {"agent": "builder", "healthy": false}}
 operator {"issue_token": {"agent": "builder", "digest": "$digest"}}
 operator {"revoke_token": {"agent": "clerk", "token": "$token"}}
 "#;
@@ -59,13 +61,27 @@ pass.fence -1
 pass.fence 1.5
 pass.fence "1"
 pass.fence 18446744073709551616
-pass.to_agent absent
-pass.to_agent null
 pass.to_agent 7
 pass.to_agent ""
 pass.to_agent "Builder"
 pass.to_agent "a/b"
 pass.to_agent text 65
+pass.to_agents 7
+pass.to_agents ["A b"]
+pass.to_agents [{"agent": "tester", "surprise": 1}]
+pass.aggregation "most"
+pass.peers_visible "yes"
+pass.routing.on_rejection "shrug"
+pass.routing.at_capacity "shrug"
+pass.routing.surprise 1
+reassign.what absent
+reassign.what {"agent": "x"}
+reassign.to_agent absent
+reassign.reason absent
+reassign.surprise 1
+report_health.agent absent
+report_health.healthy "fine"
+report_health.surprise 1
 pass.type "sideways"
 pass.type 1
 pass.reason absent
@@ -290,6 +306,24 @@ operator 422 bad-variable
 operator 422 reserved-name {"register": {"id": "operator"}}
 operator 422 reserved-name {"issue_token": {"agent": "operator", "digest": "$digest"}}
 operator 422 bad-digest {"issue_token": {"agent": "builder", "digest": "xyz"}}
+operator 422 receiver-required {"pass": {"workflow": "$open1", "reason": "r"}}
+operator 422 receiver-required {"pass": {"workflow": "$open1", "to_agent": null, "reason": "r"}}
+operator 422 rationale-required
+    {"pass": {"workflow": "$open1", "type": "escalation", "reason": "r"}}
+operator 422 timeout-required
+    {"pass": {"workflow": "$open1", "type": "broadcast", "to_agents": ["tester"], "reason": "r"}}
+operator 422 twice-named
+    {"pass": {"workflow": "$open1", "type": "broadcast", "to_agents": ["tester", "tester"],
+        "reason": "r", "return_protocol": {"timeout": "1h"}}}
+operator 404 unknown-agent
+    {"pass": {"workflow": "$open1", "type": "broadcast", "to_agents": ["nobody"],
+        "reason": "r", "return_protocol": {"timeout": "1h"}}}
+operator 404 unknown-agent
+    {"reassign": {"what": {"workflow": "$open1"}, "to_agent": "nobody", "reason": "r"}}
+builder 403 operator-only
+    {"reassign": {"what": {"workflow": "$held_work"}, "to_agent": "tester", "reason": "r"}}
+builder 403 operator-only {"report_health": {"agent": "tester", "healthy": false}}
+operator 403 coordinator-only {"wake_hold": {"workflow": "$open1", "fence": 1}}
 builder 422 fence-required {"complete": {"workflow": "$moved_work"}}
 builder 403 operator-only {"register": {"id": "mole"}}
 builder 403 operator-only {"issue_token": {"agent": "builder", "digest": "$digest"}}
@@ -337,7 +371,7 @@ builder 409 handoff-over {"return": {"handoff": "$moved", "fence": 2, "status": 
 builder 409 already-accepted {"accept": {"handoff": "$held"}}
 builder 409 already-accepted {"accept": {"handoff": "$moved"}}
 builder 409 not-accepted {"return": {"handoff": "$waiting1", "fence": 2, "status": "success"}}
-busy 409 at-capacity {"accept": {"handoff": "$overflow"}}
+busy 409 not-sent {"accept": {"handoff": "$overflow"}}
 operator 409 file-locked {"lock": {"workflow": "$open1", "paths": ["taken.rs"]}}
 operator 409 not-locked {"unlock": {"workflow": "$open1", "paths": ["taken.rs"]}}
 operator 409 stale-variable

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use baton_protocol::World;
 use baton_protocol::agent::Agent;
 use baton_protocol::command::Actor;
-use baton_protocol::handoff::{Detail, Handoff, Kind, Return, State, Terms};
+use baton_protocol::handoff::{Detail, Handoff, Return, State, Terms};
 use baton_protocol::id::{AgentId, Fence, WorkflowId};
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::variables::{Meaning, Variable, VariableName};
@@ -13,9 +13,10 @@ use baton_protocol::workflow::{Ending, Hold, Workflow};
 use serde_json::{Map, Value, json};
 
 use super::past::Ended;
+use super::sight::sees;
 use super::{
     AgentView, AuditView, ContextView, HandoffLine, HandoffView, HoldView, Inbox, LockView,
-    ReturnView, TokenView, ValidationView, WorkflowLine, WorkflowView,
+    TokenView, ValidationView, WorkflowLine, WorkflowView, kinds,
 };
 
 /// Bodies of a handoff that lie beside the ledger and are still to be read.
@@ -39,11 +40,14 @@ pub(crate) fn agent_view(agent: &Agent, viewer: &Actor) -> AgentView {
     };
     if !own {
         profile.notify = None;
+        profile.health_check = None;
     }
     AgentView {
         profile,
         registered_at: agent.registered_at,
         load: agent.holds.len(),
+        status: kinds::status(&agent.health).to_owned(),
+        health: agent.health,
         tokens: agent.tokens.iter().filter(|_| own).map(token).collect(),
     }
 }
@@ -69,6 +73,8 @@ pub(crate) fn handoff_line(id: WorkflowId, workflow: &Workflow, handoff: &Handof
         fence: handoff.state.fence(),
         wake_at: handoff.state.wake_at(),
         resends: handoff.attempts.resends,
+        reroutes: handoff.attempts.reroutes,
+        group: terms.kind.group(),
     }
 }
 
@@ -96,14 +102,6 @@ pub(crate) fn handoff_view(
 ) -> (HandoffView, Bodies) {
     let terms = &handoff.terms;
     let mut bodies = Bodies::default();
-    let back = match &terms.kind {
-        Kind::Sequential => ReturnView { expected: false, timeout: None, on_timeout: None },
-        Kind::Delegation(back) => ReturnView {
-            expected: true,
-            timeout: Some(back.timeout),
-            on_timeout: Some(back.on_timeout),
-        },
-    };
     let estimated_completion = match &handoff.state {
         State::Accepted { estimated_completion, .. } => *estimated_completion,
         _ => None,
@@ -119,12 +117,16 @@ pub(crate) fn handoff_view(
             required_capabilities: terms.required_capabilities.clone(),
             autonomy_budget: terms.autonomy_budget,
         },
-        return_protocol: back,
+        return_protocol: kinds::back(&terms.kind),
         audit: AuditView {
             decision_rationale: terms.decision_rationale.clone(),
             risk_level: terms.risk_level,
         },
-        capability_gap: terms.gap.clone(),
+        routing: terms.routing,
+        tried: handoff.tried.iter().cloned().collect(),
+        broadcast: kinds::broadcast_of(workflow, &terms.kind),
+        escalation: kinds::escalation(&terms.kind),
+        capability_gap: handoff.gap.clone(),
         estimated_completion,
         standing: standing(handoff),
         result,
@@ -250,8 +252,10 @@ pub(crate) fn workflow_line(id: WorkflowId, workflow: &Workflow) -> WorkflowLine
     }
 }
 
+/// A workflow as `viewer` sees it.
 pub(crate) fn workflow_view(
     world: &World,
+    viewer: &Actor,
     id: WorkflowId,
     workflow: &Workflow,
     ended: Option<&Ended>,
@@ -266,11 +270,19 @@ pub(crate) fn workflow_view(
         line.status = ended.ending.word().to_owned();
         line.owner = None;
     }
-    let mut handoffs: Vec<_> = workflow.handoffs.values().collect();
+    let seen = workflow.handoffs.values().filter(|one| sees(viewer, workflow, one));
+    let mut handoffs: Vec<_> = seen.collect();
     handoffs.sort_by_key(|handoff| (handoff.initiated_at, handoff.terms.id));
     let holds = match ended {
         Some(_) => Vec::new(),
-        None => workflow.holds.iter().map(|held| hold_view(id, workflow, held)).collect(),
+        None => {
+            let hidden = |hold: &Hold| {
+                let brought = hold.handoff.and_then(|handoff| workflow.handoffs.get(&handoff));
+                brought.is_some_and(|handoff| !sees(viewer, workflow, handoff))
+            };
+            let seen = workflow.holds.iter().filter(|(_, hold)| !hidden(hold));
+            seen.map(|held| hold_view(id, workflow, held)).collect()
+        }
     };
     let versions: BTreeMap<String, u64> = workflow
         .variables
@@ -288,6 +300,7 @@ pub(crate) fn workflow_view(
         artifacts: workflow.artifacts.values().cloned().collect(),
         holds,
         handoffs: handoffs.iter().map(|handoff| handoff_line(id, workflow, handoff)).collect(),
+        broadcasts: kinds::broadcasts(workflow),
         tokens_consumed: workflow.tokens_consumed,
     }
 }
@@ -307,7 +320,8 @@ fn hold_view(id: WorkflowId, workflow: &Workflow, (fence, hold): (&Fence, &Hold)
         handoff: hold.handoff,
         since: hold.since,
         owner: workflow.owner == *fence,
-        due: handoff.and_then(|handoff| handoff.state.wake_at()),
+        due: handoff.and_then(|handoff| handoff.state.wake_at()).or(hold.due),
+        waits_for: hold.suspended.map(|waiting| waiting.escalation),
         progress,
         locks: hold.locks.iter().cloned().collect(),
     }
@@ -317,6 +331,7 @@ pub(crate) fn inbox(world: &World, agent: &AgentId) -> Inbox {
     let mut inbox = Inbox {
         agent: agent.clone(),
         waiting: Vec::new(),
+        queued: Vec::new(),
         holding: Vec::new(),
         passed: Vec::new(),
         results: Vec::new(),
@@ -329,6 +344,7 @@ pub(crate) fn inbox(world: &World, agent: &AgentId) -> Inbox {
         }
     }
     inbox.waiting.sort_by_key(|line| (line.priority.rank(), line.initiated_at, line.id));
+    inbox.queued.sort_by_key(|line| (line.priority.rank(), line.initiated_at, line.id));
     inbox.holding.sort_by_key(|hold| (hold.since, hold.workflow, hold.fence));
     inbox.passed.sort_by_key(|line| (line.initiated_at, line.id));
     inbox.results.sort_by_key(|line| (line.initiated_at, line.id));
@@ -346,6 +362,9 @@ fn sort_in(
     let answerable = matches!(handoff.state, State::Initiated { .. } | State::Deferred { .. });
     if handoff.to == *agent && answerable {
         inbox.waiting.push(line());
+    }
+    if handoff.to == *agent && matches!(handoff.state, State::Queued { until: None, .. }) {
+        inbox.queued.push(line());
     }
     if handoff.terms.from_agent != *agent {
         return;

@@ -1,22 +1,27 @@
 //! Views: what can be read. Made from committed state only; nothing here changes anything.
 
 mod build;
+mod kinds;
 mod past;
 mod proof;
+mod sight;
 
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
 };
 pub(crate) use past::{Past, replay};
 pub use proof::{Exported, Prunable, PrunableLine, Signed, Verified};
+pub(crate) use sight::{may_see, sees};
 
 use std::collections::BTreeMap;
 
-use baton_protocol::agent::{Profile, Requirement, Risk};
+use baton_protocol::agent::{Health, Profile, Requirement, Risk};
 use baton_protocol::artifact::Artifact;
 use baton_protocol::event::Event;
-use baton_protocol::handoff::{Constraints, OnTimeout, Priority, Trigger};
-use baton_protocol::id::{AgentId, CapabilityId, Fence, HandoffId, TokenId, WorkflowId};
+use baton_protocol::handoff::{
+    Aggregation, Assessment, Constraints, Matter, OnTimeout, Priority, Routing, Trigger,
+};
+use baton_protocol::id::{AgentId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId};
 use baton_protocol::lock::{FilePath, LockMode};
 use baton_protocol::text::Text;
 use baton_protocol::time::{Allowance, Timestamp};
@@ -60,6 +65,10 @@ pub struct AgentView {
     pub registered_at: Timestamp,
     /// How much it holds.
     pub load: usize,
+    /// Whether new work goes to it: `healthy`, `unavailable` or `unhealthy`.
+    pub status: String,
+    /// What that rests on.
+    pub health: Health,
     /// Its credentials, without anything secret.
     pub tokens: Vec<TokenView>,
 }
@@ -107,6 +116,11 @@ pub struct HandoffLine {
     pub wake_at: Option<Timestamp>,
     /// How often it was sent again.
     pub resends: u8,
+    /// How often it went to another agent.
+    pub reroutes: u8,
+    /// The broadcast that it is a copy of.
+    #[serde(rename = "broadcast_group_id")]
+    pub group: Option<GroupId>,
 }
 
 /// A whole handoff: the record in the shape that the specification gives it, and where it stands.
@@ -127,6 +141,14 @@ pub struct HandoffView {
     pub return_protocol: ReturnView,
     /// What the audit should know.
     pub audit: AuditView,
+    /// What happens when the receiver cannot take it.
+    pub routing: Routing,
+    /// Who had it and did not take it.
+    pub tried: Vec<AgentId>,
+    /// What it is a part of, if it went to several.
+    pub broadcast: Option<BroadcastView>,
+    /// What is asked, if it is a question to somebody above.
+    pub escalation: Option<EscalationView>,
     /// Capabilities asked for that the receiver lacks.
     pub capability_gap: Vec<CapabilityId>,
     /// When the holder says it will be done.
@@ -170,6 +192,38 @@ pub struct ReturnView {
     pub timeout: Option<Allowance>,
     /// What happens then.
     pub on_timeout: Option<OnTimeout>,
+}
+
+/// A broadcast as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BroadcastView {
+    /// Which one.
+    #[serde(rename = "broadcast_group_id")]
+    pub group: GroupId,
+    /// When it has succeeded.
+    pub aggregation: Aggregation,
+    /// How many copies must return something.
+    pub expected: usize,
+    /// Copies that succeeded.
+    pub successes: usize,
+    /// Copies that failed.
+    pub failures: usize,
+    /// `success` or `failed`, once that is decided.
+    pub outcome: Option<String>,
+    /// Who else has a copy, if the sender lets them know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<AgentId>,
+}
+
+/// A question to somebody above.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EscalationView {
+    /// How far up it is, 1 to 3.
+    pub level: u8,
+    /// What it is about.
+    pub matter: Matter,
+    /// What each level below thought of it.
+    pub trail: Vec<Assessment>,
 }
 
 /// What the audit should know.
@@ -222,6 +276,8 @@ pub struct WorkflowView {
     pub holds: Vec<HoldView>,
     /// Its handoffs, in the order they began.
     pub handoffs: Vec<HandoffLine>,
+    /// Its broadcasts.
+    pub broadcasts: Vec<BroadcastView>,
     /// Tokens that returns reported.
     pub tokens_consumed: u64,
 }
@@ -243,8 +299,10 @@ pub struct HoldView {
     pub since: Timestamp,
     /// Whether it owns the whole work.
     pub owner: bool,
-    /// When its return is due.
+    /// When its return is due, or its time is up.
     pub due: Option<Timestamp>,
+    /// The handoff that carries its question, if it asked somebody above and waits.
+    pub waits_for: Option<HandoffId>,
     /// The latest words on how it goes.
     pub progress: Option<String>,
     /// Files it has locked.
@@ -258,6 +316,8 @@ pub struct Inbox {
     pub agent: AgentId,
     /// Handoffs that wait for its answer, the most urgent first.
     pub waiting: Vec<HandoffLine>,
+    /// Handoffs that wait until it has room, in the order in which they will come.
+    pub queued: Vec<HandoffLine>,
     /// What it holds.
     pub holding: Vec<HoldView>,
     /// What it passed on that is not over.

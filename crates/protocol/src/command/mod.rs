@@ -2,18 +2,21 @@
 
 mod pass;
 mod returning;
+mod running;
 
-pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, ReturnProtocol};
+pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
+pub use running::{
+    IssueToken, Reassign, Reassigned, ReportHealth, RevokeToken, Settle, Wake, WakeHold,
+};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::agent::Profile;
 use crate::artifact::{ArtifactStatus, Produced};
-use crate::effect::EffectId;
 use crate::handoff::{Constraints, Priority};
-use crate::id::{AgentId, ArtifactId, CommandId, Fence, HandoffId, TokenId, WorkflowId};
+use crate::id::{AgentId, ArtifactId, CommandId, Fence, HandoffId, WorkflowId};
 use crate::lock::{FilePath, LockMode};
 use crate::retention::Prune;
 use crate::text::{Body, Text};
@@ -79,6 +82,10 @@ pub enum Command {
     Cancel(Cancel),
     /// Call a workflow off.
     CancelWorkflow(CancelWorkflow),
+    /// Give work from a stuck holder to another. Only a person asks this.
+    Reassign(Reassign),
+    /// Say that an agent is well, or not.
+    ReportHealth(ReportHealth),
     /// Write variables.
     SetVariables(SetVariables),
     /// Make an artifact known.
@@ -97,6 +104,8 @@ pub enum Command {
     RevokeToken(RevokeToken),
     /// Look at a handoff whose time has come. Only Baton itself asks this.
     Wake(Wake),
+    /// Look at a hold whose time has come. Only Baton itself asks this.
+    WakeHold(WakeHold),
     /// An effect was carried out. Only Baton itself asks this.
     Settle(Settle),
     /// Drop the records of work that is over and past its period.
@@ -197,7 +206,13 @@ impl Command {
             | Command::AddArtifact(AddArtifact { workflow, .. })
             | Command::MarkArtifact(MarkArtifact { workflow, .. })
             | Command::Lock(LockFiles { workflow, .. })
+            | Command::WakeHold(WakeHold { workflow, .. })
             | Command::Unlock(UnlockFiles { workflow, .. }) => Target::Workflow(*workflow),
+            Command::Reassign(reassign) => match &reassign.what {
+                Reassigned::Workflow(id) => Target::Workflow(*id),
+                Reassigned::Handoff(id) => Target::Handoff(*id),
+            },
+            Command::ReportHealth(ReportHealth { agent, .. }) => Target::Agent(agent.clone()),
             Command::Register(profile) => Target::Agent(profile.id.clone()),
             Command::IssueToken(IssueToken { agent, .. })
             | Command::RevokeToken(RevokeToken { agent, .. }) => Target::Agent(agent.clone()),
@@ -418,45 +433,6 @@ pub struct UnlockFiles {
     /// Which files; none means all that this holding locked.
     #[serde(default)]
     pub paths: Vec<FilePath>,
-}
-
-/// Gives an agent a credential.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct IssueToken {
-    /// Whose.
-    pub agent: AgentId,
-    /// SHA-256 of the secret, as 64 hexadecimal digits.
-    pub digest: String,
-    /// For how long; absent means until revoked.
-    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
-    pub span: Option<Allowance>,
-}
-
-/// Takes a credential away.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RevokeToken {
-    /// Whose.
-    pub agent: AgentId,
-    /// Which one.
-    pub token: TokenId,
-}
-
-/// Looks at a handoff whose time has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Wake {
-    /// Which one.
-    pub handoff: HandoffId,
-}
-
-/// Says that an effect was carried out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Settle {
-    /// Which one.
-    pub effect: EffectId,
-    /// How it went.
-    pub note: Text,
 }
 
 /// A body that may be absent.

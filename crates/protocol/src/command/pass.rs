@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Requirement, Risk};
 use crate::artifact::Produced;
-use crate::handoff::{Constraints, OnTimeout, Priority, Trigger};
+use crate::handoff::{Aggregation, Constraints, OnTimeout, Priority, Routing, Trigger};
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::text::{Body, Text};
 use crate::time::Allowance;
@@ -20,8 +20,18 @@ pub struct Pass {
     /// The sender's hold. Only the operator may leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
-    /// To whom.
-    pub to_agent: AgentId,
+    /// To whom; absent means whoever can do it best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_agent: Option<AgentId>,
+    /// To whom all, for a broadcast.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub to_agents: Vec<Recipient>,
+    /// When a broadcast has succeeded.
+    #[serde(default)]
+    pub aggregation: Aggregation,
+    /// Whether the recipients of a broadcast are told of each other.
+    #[serde(default)]
+    pub peers_visible: bool,
     /// How.
     #[serde(rename = "type", default)]
     pub kind: PassKind,
@@ -45,6 +55,48 @@ pub struct Pass {
     /// What the audit should know.
     #[serde(default)]
     pub audit: PassAudit,
+    /// What happens when the receiver cannot take it.
+    #[serde(default)]
+    pub routing: Routing,
+}
+
+/// One recipient of a broadcast.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RecipientForm")]
+pub struct Recipient {
+    /// Who.
+    pub agent: AgentId,
+    /// Whether it must return something.
+    pub return_expected: bool,
+}
+
+/// A recipient as people write it: a bare name must return something.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "an agent's name, or {agent, return_expected} and nothing else"
+)]
+enum RecipientForm {
+    Name(AgentId),
+    Full {
+        agent: AgentId,
+        #[serde(default = "expected")]
+        return_expected: bool,
+    },
+}
+
+fn expected() -> bool {
+    true
+}
+
+impl From<RecipientForm> for Recipient {
+    fn from(form: RecipientForm) -> Self {
+        match form {
+            RecipientForm::Name(agent) => Self { agent, return_expected: true },
+            RecipientForm::Full { agent, return_expected } => Self { agent, return_expected },
+        }
+    }
 }
 
 /// How work is passed.
@@ -56,6 +108,10 @@ pub enum PassKind {
     Sequential,
     /// To have it back.
     Delegation,
+    /// To several at once, each with a copy of its own.
+    Broadcast,
+    /// To somebody above, for a decision.
+    Escalation,
 }
 
 /// What travels with a handoff.

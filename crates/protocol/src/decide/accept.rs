@@ -1,12 +1,16 @@
 //! Taking a handoff. Of any number who ask, exactly one gets it.
 
+use crate::agent::Role;
 use crate::command::{Accept, Submission};
+use crate::decide::arrival::{self, earliest};
 use crate::decide::news;
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Kind, State};
+use crate::id::AgentId;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
+use crate::workflow::Workflow;
 use crate::world::World;
 
 /// Decides whether the asker may take the handoff, and under which number.
@@ -33,8 +37,8 @@ pub(super) fn decide(
         State::Accepted { .. } | State::Suspended { .. } | State::Returned { .. } => {
             return Err(Refusal::AlreadyAccepted { handoff: handoff_id, by: handoff.to.clone() });
         }
-        // A sequential handoff is over once it is accepted; a rival should hear by whom.
-        State::Completed { .. } if handoff.terms.kind == Kind::Sequential => {
+        // Without a return a handoff is over once it is accepted; a rival should hear by whom.
+        State::Completed { .. } if !handoff.terms.kind.returns() => {
             return Err(Refusal::AlreadyAccepted { handoff: handoff_id, by: handoff.to.clone() });
         }
         State::Completed { .. } => {
@@ -49,35 +53,54 @@ pub(super) fn decide(
         return Err(Refusal::ForAnother { handoff: handoff_id, to, asker: by });
     }
     let agent = world.agent(&by)?;
-    let most = agent.profile.max_concurrent_tasks;
-    let load = agent.holds.len();
-    if load >= usize::try_from(most).unwrap_or(usize::MAX) {
+    if agent.room() == 0 {
+        let (load, most) = (agent.holds.len(), agent.profile.max_concurrent_tasks);
         return Err(Refusal::AtCapacity { agent: by, load, most });
     }
-
-    let (return_by, completes) = match &handoff.terms.kind {
-        Kind::Sequential => (None, true),
-        Kind::Delegation(terms) => (Some(terms.timeout.after(now)), false),
+    let kind = &handoff.terms.kind;
+    let limit =
+        arrival::time_up(&agent.profile, arrival::deadline(Some(workflow), &handoff.terms), now);
+    let events = if kind.returns() {
+        // A person that is asked takes the time it takes.
+        let person = matches!(kind, Kind::Escalation(_)) && agent.profile.role == Role::Human;
+        let back = kind.back().filter(|_| !person).map(|back| back.timeout.after(now));
+        vec![accepted(workflow, accept, by, earliest(back, limit), None)]
+    } else {
+        // Without a return, acceptance completes it. Ownership of a sequential handoff moves with
+        // it: the sender's hold ends here, with its locks.
+        let sequential = *kind == Kind::Sequential;
+        let ends = workflow.owning().filter(|_| sequential);
+        let released = ends.map(|hold| hold.locks.iter().cloned().collect());
+        vec![
+            accepted(workflow, accept, by, None, limit.filter(|_| sequential)),
+            Event::Completed {
+                handoff: handoff_id,
+                result: None,
+                variables: Default::default(),
+                artifacts: Vec::new(),
+                late: false,
+                released: released.unwrap_or_default(),
+            },
+        ]
     };
-    let mut events = vec![Event::Accepted {
-        handoff: handoff_id,
+    let sender = &handoff.terms.from_agent;
+    let effects = news::tell(world, sender, id, handoff_id, News::Accepted).into_iter().collect();
+    Ok(Decision { stream: StreamId::Workflow(id), events, effects })
+}
+
+fn accepted(
+    workflow: &Workflow,
+    accept: &Accept,
+    by: AgentId,
+    return_by: Option<Timestamp>,
+    done_by: Option<Timestamp>,
+) -> Event {
+    Event::Accepted {
+        handoff: accept.handoff,
         by,
         fence: workflow.fence.next(),
         return_by,
         estimated_completion: accept.estimated_completion,
-    }];
-    if completes {
-        // Ownership moves with the acceptance: the sender's hold ends here, with its locks.
-        let released = workflow.owning().map(|hold| hold.locks.iter().cloned().collect());
-        events.push(Event::Completed {
-            handoff: handoff_id,
-            result: None,
-            variables: Default::default(),
-            artifacts: Vec::new(),
-            released: released.unwrap_or_default(),
-        });
+        done_by,
     }
-    let sender = &handoff.terms.from_agent;
-    let effects = news::tell(world, sender, id, handoff_id, News::Accepted).into_iter().collect();
-    Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }

@@ -1,10 +1,10 @@
 //! Taking a handoff back, or calling a whole workflow off.
 
 use crate::command::{Actor, Cancel, CancelWorkflow, Submission};
-use crate::decide::news;
+use crate::decide::{group, news};
 use crate::effect::{Effect, News};
 use crate::event::{Decision, Event, StreamId};
-use crate::handoff::{Detail, Handoff};
+use crate::handoff::{Detail, Handoff, Kind};
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::refusal::Refusal;
 use crate::text::Text;
@@ -19,11 +19,12 @@ pub(super) fn handoff(
 ) -> Result<Decision, Refusal> {
     let (id, workflow, handoff) = world.handoff(cancel.handoff)?;
     let by = allowed(ask, &handoff.terms.from_agent)?;
+    not_a_look(ask, handoff)?;
     if handoff.state.is_over() {
         let ending = handoff.state.word();
         return Err(Refusal::HandoffOver { handoff: cancel.handoff, ending });
     }
-    let mut ended = Ended { world, id, workflow, by, reason: cancel.reason.clone() };
+    let ended = Ended { world, id, workflow, by, reason: cancel.reason.clone() };
     let (events, effects) = ended.with_all_under(handoff);
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
@@ -38,8 +39,8 @@ pub(super) fn workflow(
     let workflow = world.workflow(id)?;
     let owner = workflow.owning().map_or_else(AgentId::operator, |hold| hold.agent.clone());
     let by = allowed(ask, &owner)?;
-    let mut ended = Ended { world, id, workflow, by: by.clone(), reason: cancel.reason.clone() };
-    let (mut events, effects) = ended.all_under(workflow.owner);
+    let ended = Ended { world, id, workflow, by: by.clone(), reason: cancel.reason.clone() };
+    let (mut events, effects) = ended.all();
     let released = workflow.owning().map(|hold| hold.locks.iter().cloned().collect());
     let ending = Ending::Cancelled { reason: cancel.reason.clone() };
     events.push(Event::Closed { by, ending, released: released.unwrap_or_default() });
@@ -58,6 +59,23 @@ fn allowed(ask: &Submission, owner: &AgentId) -> Result<AgentId, Refusal> {
     }
 }
 
+/// What Baton raised about an agent is not for agents to put away.
+fn not_a_look(ask: &Submission, handoff: &Handoff) -> Result<(), Refusal> {
+    let look = match &handoff.terms.kind {
+        Kind::Escalation(asked) => asked.matter.is_a_look(),
+        Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => false,
+    };
+    match &ask.actor {
+        Actor::Agent(agent) | Actor::OperatorAs(agent) if look => {
+            let what = "cancel what the coordinator raised";
+            Err(Refusal::OperatorOnly { what, agent: agent.clone() })
+        }
+        Actor::Agent(_) | Actor::OperatorAs(_) | Actor::Operator | Actor::Coordinator => Ok(()),
+    }
+}
+
+type Outcome = (Vec<Event>, Vec<Effect>);
+
 /// Handoffs that end because what they hang from ended.
 pub(super) struct Ended<'a> {
     pub(super) world: &'a World,
@@ -68,21 +86,49 @@ pub(super) struct Ended<'a> {
 }
 
 impl Ended<'_> {
+    /// Ends everything open, whatever it hangs from, the deepest first.
+    pub(super) fn all(&self) -> Outcome {
+        let fence_of_open =
+            |fence: Fence| self.workflow.open().any(|handoff| handoff.state.fence() == Some(fence));
+        let highest = self.workflow.open().filter(|h| !fence_of_open(h.terms.parent));
+        self.decided(self.each(highest))
+    }
+
     /// Ends everything open that was passed under the hold `fence`, the deepest first.
-    pub(super) fn all_under(&mut self, fence: Fence) -> (Vec<Event>, Vec<Effect>) {
+    pub(super) fn all_under(&self, fence: Fence) -> Outcome {
+        self.decided(self.each(self.workflow.open_under(fence)))
+    }
+
+    /// Ends `handoff` and everything open under it, the deepest first.
+    fn with_all_under(&self, handoff: &Handoff) -> Outcome {
+        self.decided(self.ends(handoff))
+    }
+
+    /// Adds that broadcasts are decided whose copies end here.
+    fn decided(&self, (mut events, effects): Outcome) -> Outcome {
+        let ended = events.iter().filter_map(|event| match event {
+            Event::Failed { handoff, .. } => Some((*handoff, false)),
+            _ => None,
+        });
+        let ended: Vec<_> = ended.collect();
+        events.extend(group::decided(self.workflow, &ended));
+        (events, effects)
+    }
+
+    fn each<'h>(&self, handoffs: impl Iterator<Item = &'h Handoff>) -> Outcome {
         let (mut events, mut effects) = (Vec::new(), Vec::new());
-        for handoff in self.workflow.open_under(fence) {
-            let (more_events, more_effects) = self.with_all_under(handoff);
+        for handoff in handoffs {
+            let (more_events, more_effects) = self.ends(handoff);
             events.extend(more_events);
             effects.extend(more_effects);
         }
         (events, effects)
     }
 
-    fn with_all_under(&mut self, handoff: &Handoff) -> (Vec<Event>, Vec<Effect>) {
+    fn ends(&self, handoff: &Handoff) -> Outcome {
         let held = handoff.state.fence();
         let (mut events, mut effects) = match held {
-            Some(fence) => self.all_under(fence),
+            Some(fence) => self.each(self.workflow.open_under(fence)),
             None => (Vec::new(), Vec::new()),
         };
         let hold = held.and_then(|fence| self.workflow.holds.get(&fence));

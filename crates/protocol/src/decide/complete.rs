@@ -1,6 +1,7 @@
 //! Ending a workflow: its last holder says that it is done.
 
 use crate::command::{Complete, Submission};
+use crate::decide::cancel::Ended;
 use crate::decide::holder;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::Kind;
@@ -24,13 +25,19 @@ pub(super) fn decide(
     if let Some(handoff) = passed {
         return Err(Refusal::PassPending { handoff: handoff.terms.id, to: handoff.to.clone() });
     }
-    let open: Vec<_> = workflow.open().map(|handoff| handoff.terms.id).collect();
+    let blocking = workflow.open().filter(|handoff| workflow.blocks_owner(handoff));
+    let open: Vec<_> = blocking.map(|handoff| handoff.terms.id).collect();
     if !open.is_empty() {
         return Err(Refusal::SegmentOpen { open });
     }
+    // Copies of a broadcast that is decided may still be out; nobody will take what they bring.
+    let by = hold.agent.clone();
+    let reason = "the work is over".parse().expect("a fixed text within its limits");
+    let id = complete.workflow;
+    let (mut events, effects) = Ended { world, id, workflow, by: by.clone(), reason }.all();
     let ending = Ending::Completed { result: complete.result.clone(), note: complete.note.clone() };
     let released = hold.locks.iter().cloned().collect();
-    let events = vec![Event::Closed { by: hold.agent.clone(), ending, released }];
+    events.push(Event::Closed { by, ending, released });
     let stream = StreamId::Workflow(complete.workflow);
-    Ok(Decision { stream, events, effects: Vec::new() })
+    Ok(Decision { stream, events, effects })
 }

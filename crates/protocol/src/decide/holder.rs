@@ -15,6 +15,23 @@ pub(super) fn hold<'a>(
     ask: &Submission,
     fence: Option<Fence>,
 ) -> Result<(Fence, &'a Hold), Refusal> {
+    let (fence, hold) = alive(id, workflow, ask, fence)?;
+    match hold.suspended {
+        None => Ok((fence, hold)),
+        Some(waiting) => {
+            let (agent, handoff) = (hold.agent.clone(), waiting.escalation);
+            Err(Refusal::Suspended { agent, handoff })
+        }
+    }
+}
+
+/// The same, also for a holder that waits for a decision: it may still say that it is there.
+pub(super) fn alive<'a>(
+    id: WorkflowId,
+    workflow: &'a Workflow,
+    ask: &Submission,
+    fence: Option<Fence>,
+) -> Result<(Fence, &'a Hold), Refusal> {
     let agent = ask.actor.agent();
     let Some(fence) = fence else {
         return unshown(id, workflow, ask, agent);

@@ -4,18 +4,25 @@
 
 mod accept;
 mod agent;
+mod arrival;
 mod artifact;
 mod cancel;
 mod complete;
 mod defer;
+mod group;
+mod health;
 mod holder;
 mod lock;
 mod news;
 mod pass;
 mod progress;
 mod prune;
+mod raise;
+mod reassign;
 mod reject;
+mod retry;
 mod returning;
+mod route;
 mod settle;
 mod start;
 mod variables;
@@ -33,13 +40,15 @@ pub fn decide(world: &World, ask: &Submission, now: Timestamp) -> Result<Decisio
         Command::Start(start) => start::decide(world, ask, start, now),
         Command::Pass(pass) => pass::decide(world, ask, pass, now),
         Command::Accept(accept) => accept::decide(world, ask, accept, now),
-        Command::Reject(reject) => reject::decide(world, ask, reject),
+        Command::Reject(reject) => reject::decide(world, ask, reject, now),
         Command::Defer(defer) => defer::decide(world, ask, defer, now),
         Command::Progress(progress) => progress::decide(world, ask, progress, now),
         Command::Return(give) => returning::decide(world, ask, give, now),
         Command::Complete(complete) => complete::decide(world, ask, complete),
         Command::Cancel(cancel) => cancel::handoff(world, ask, cancel),
         Command::CancelWorkflow(cancel) => cancel::workflow(world, ask, cancel),
+        Command::Reassign(reassign) => reassign::decide(world, ask, reassign, now),
+        Command::ReportHealth(report) => health::decide(world, ask, report),
         Command::SetVariables(set) => variables::decide(world, ask, set, now),
         Command::AddArtifact(add) => artifact::add(world, ask, add, now),
         Command::MarkArtifact(mark) => artifact::mark(world, ask, mark),
@@ -49,6 +58,7 @@ pub fn decide(world: &World, ask: &Submission, now: Timestamp) -> Result<Decisio
         Command::IssueToken(issue) => agent::issue_token(world, ask, issue, now),
         Command::RevokeToken(revoke) => agent::revoke_token(world, ask, revoke),
         Command::Wake(wake) => wake::decide(world, ask, wake, now),
+        Command::WakeHold(wake) => wake::hold(world, ask, wake, now),
         Command::Settle(settle) => settle::decide(world, ask, settle),
         Command::Prune(prune) => prune::decide(world, ask, prune, now),
     }

@@ -16,7 +16,7 @@ pub(super) fn decide(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let workflow = world.workflow(progress.workflow)?;
-    let (fence, _) = holder::hold(progress.workflow, workflow, ask, Some(progress.fence))?;
+    let (fence, _) = holder::alive(progress.workflow, workflow, ask, Some(progress.fence))?;
     let events = vec![Event::Progressed {
         fence,
         note: progress.note.clone(),

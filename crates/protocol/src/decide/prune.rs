@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::agent::Health;
 use crate::command::Submission;
 use crate::decide::holder;
 use crate::effect::Effect;
@@ -37,7 +38,9 @@ pub(super) fn decide(
     });
     let workflows: Vec<_> = due.map(|past| past.workflow).take(PRUNED_WORKFLOWS_MAX).collect();
     let none = workflows.is_empty();
-    let events = if none { Vec::new() } else { vec![Event::Pruned { workflows }] };
+    let ill = world.agents.iter().filter(|(_, agent)| agent.health != Health::default());
+    let health = ill.map(|(id, agent)| (id.clone(), agent.health)).collect();
+    let events = if none { Vec::new() } else { vec![Event::Pruned { workflows, health }] };
     Ok(Decision { stream: StreamId::Workspace, events, effects: Vec::new() })
 }
 
@@ -66,7 +69,9 @@ mod tests {
         let decision = decide(world, &ask, &prune, Timestamp::from_micros(day * DAY))?;
         Ok(match decision.events.as_slice() {
             [] => Vec::new(),
-            [Event::Pruned { workflows }] => workflows.iter().map(|id| id.as_bytes()[0]).collect(),
+            [Event::Pruned { workflows, .. }] => {
+                workflows.iter().map(|id| id.as_bytes()[0]).collect()
+            }
             other => panic!("{other:?}"),
         })
     }
@@ -101,6 +106,22 @@ mod tests {
         world.keep_effects(4, &[notify]);
         let two = vec![past(1, 0, false, false), past(2, 0, false, false)];
         assert_eq!(pruned(&world, two, 99, Actor::Operator).unwrap(), [2]);
+    }
+
+    #[test]
+    fn how_agents_are_outlives_the_records_that_told_of_it() {
+        let mut world = World::default();
+        let ill = Health { failures: 2, ..Health::default() };
+        world.agents.get_mut(&AgentId::operator()).expect("there is one").health = ill;
+        let prune = Prune { past: vec![past(1, 0, true, false)], ..Prune::default() };
+        let (id, actor) = (CommandId::from_bytes([9; 16]), Actor::Operator);
+        let ask = Submission { id, actor, command: Command::Prune(prune.clone()) };
+        let now = Timestamp::from_micros(99 * DAY);
+        let decision = decide(&world, &ask, &prune, now).expect("it is due");
+        // A replay that no longer saw why.
+        let mut replayed = World::default();
+        crate::evolve(&mut replayed, &decision.stream, &decision.events[0], now);
+        assert_eq!(replayed.agents[&AgentId::operator()].health, ill);
     }
 
     #[test]

@@ -1,35 +1,25 @@
 //! Turning a handoff away, with the reason.
 
 use crate::command::{Reject, Submission};
-use crate::decide::news;
-use crate::effect::News;
-use crate::event::{Decision, Event, StreamId};
-use crate::handoff::{Detail, Handoff, State};
+use crate::decide::retry::{self, Why};
+use crate::event::{Decision, StreamId};
+use crate::handoff::{Cause, Handoff, State};
 use crate::id::AgentId;
 use crate::refusal::Refusal;
+use crate::time::Timestamp;
 use crate::world::World;
 
-/// Decides whether the asker may turn the handoff away. The work stays with its sender.
+/// Decides whether the asker may turn the handoff away. Another is asked, as the terms say.
 pub(super) fn decide(
     world: &World,
     ask: &Submission,
     reject: &Reject,
+    now: Timestamp,
 ) -> Result<Decision, Refusal> {
-    let (id, _, handoff) = world.handoff(reject.handoff)?;
-    let by = ask.actor.agent();
-    answerable(handoff, &by)?;
-    let handoff_id = reject.handoff;
-    let reason = reject.reason.clone();
-    let events = vec![
-        Event::Rejected { handoff: handoff_id, by, reason: reason.clone() },
-        Event::Failed {
-            handoff: handoff_id,
-            detail: Detail::Rejected { reason },
-            released: Vec::new(),
-        },
-    ];
-    let sender = &handoff.terms.from_agent;
-    let effects = news::tell(world, sender, id, handoff_id, News::Failed).into_iter().collect();
+    let (id, workflow, handoff) = world.handoff(reject.handoff)?;
+    answerable(handoff, &ask.actor.agent())?;
+    let why = Why { cause: Cause::Answer, reason: reject.reason.clone() };
+    let (events, effects) = retry::after(world, (id, Some(workflow)), handoff, why, now);
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 

@@ -1,10 +1,10 @@
 //! Bringing a result back. It is applied whole, with the completion, or not at all.
 
 use crate::command::{GiveBack, Submission};
-use crate::decide::{artifact, news, variables};
+use crate::decide::{artifact, group, news, variables};
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
-use crate::handoff::{Content, Detail, Handoff, Return, ReturnStatus, State};
+use crate::handoff::{Content, Detail, Handoff, Kind, Matter, Return, ReturnStatus, State};
 use crate::id::{Fence, WorkflowId};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -41,18 +41,28 @@ pub(super) fn decide(
             return Ok(Decision { stream, events: Vec::new(), effects: Vec::new() });
         }
     }
-    let events = match give.status {
-        ReturnStatus::Success | ReturnStatus::Partial => {
-            vec![completed(world, ask, (id, workflow), give, result, now)?]
-        }
-        ReturnStatus::Failed | ReturnStatus::Timeout => {
-            let detail = Detail::Error { result: Box::new(result) };
+    let success = matches!(give.status, ReturnStatus::Success | ReturnStatus::Partial);
+    let mut told = vec![handoff];
+    let mut events = match success {
+        true => vec![completed(world, ask, (id, workflow, handoff), give, result.clone(), now)?],
+        false => {
+            let detail = Detail::Error { result: Box::new(result.clone()) };
             let released = nothing_open(workflow, give.fence)?;
             vec![Event::Failed { handoff: give.handoff, detail, released }]
         }
     };
-    let sender = &handoff.terms.from_agent;
-    let effects = news::tell(world, sender, id, give.handoff, News::Returned).into_iter().collect();
+    for (lower, event) in flows_down(workflow, handoff, &result, success) {
+        events.push(event);
+        told.push(lower);
+    }
+    let tell = |answered: &Handoff| {
+        news::tell(world, &answered.terms.from_agent, id, answered.terms.id, News::Returned)
+    };
+    let mut effects: Vec<_> = told.into_iter().filter_map(tell).collect();
+    if let Some(decided) = group::ended(workflow, handoff, success) {
+        events.push(decided);
+        effects.extend(group::told(world, id, handoff));
+    }
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 
@@ -85,8 +95,8 @@ fn standing(handoff: &Handoff, result: &Return) -> Result<Standing, Refusal> {
         | State::Queued { .. }
         | State::Initiated { .. }
         | State::Deferred { .. } => Err(not_held(handoff, result)),
-        State::Suspended { .. } => {
-            Err(Refusal::NotAccepted { handoff: id, state: "suspended until a decision comes" })
+        State::Suspended { escalation, .. } => {
+            Err(Refusal::Suspended { agent: handoff.to.clone(), handoff: *escalation })
         }
     }
 }
@@ -103,27 +113,90 @@ fn not_held(handoff: &Handoff, result: &Return) -> Refusal {
 fn completed(
     world: &World,
     ask: &Submission,
-    (id, workflow): (WorkflowId, &Workflow),
+    (id, workflow, handoff): (WorkflowId, &Workflow, &Handoff),
     give: &GiveBack,
     result: Return,
     now: Timestamp,
 ) -> Result<Event, Refusal> {
+    let (late, is_copy) = (group::is_late(workflow, handoff), handoff.terms.kind.group().is_some());
     let released = nothing_open(workflow, give.fence)?;
     let agent = ask.actor.agent();
     let not_holder = Refusal::NotHolder { agent: agent.clone(), workflow: id };
     let hold = workflow.holds.get(&give.fence).ok_or(not_holder)?;
+    let result = Some(Box::new(result));
+    let handoff = give.handoff;
+    if late {
+        // It is recorded, and changes nothing.
+        let (variables, artifacts) = Default::default();
+        return Ok(Event::Completed { handoff, result, variables, artifacts, late, released });
+    }
     let profile = &world.agent(&agent)?.profile;
     let updates = &give.context_updates;
-    let variables =
-        variables::changes(workflow, hold, profile, &updates.variables_changed, None, now)?;
+    let changed = &updates.variables_changed;
+    let variables = match is_copy {
+        true => variables::first_come(workflow, hold, profile, changed, now)?,
+        false => variables::changes(workflow, hold, profile, changed, None, now)?,
+    };
     let artifacts = artifact::named(Some(workflow), ask, &updates.artifacts_produced, &agent, now)?;
-    let result = Some(Box::new(result));
-    Ok(Event::Completed { handoff: give.handoff, result, variables, artifacts, released })
+    Ok(Event::Completed { handoff, result, variables, artifacts, late, released })
+}
+
+/// A decision, a no like a yes, goes down to the one who asked first: whoever passed the question on
+/// is answered with it, too.
+fn flows_down<'a>(
+    workflow: &'a Workflow,
+    handoff: &'a Handoff,
+    result: &Return,
+    success: bool,
+) -> Vec<(&'a Handoff, Event)> {
+    let mut events = Vec::new();
+    let mut answered = handoff;
+    while let Some(lower) = asked_below(workflow, answered) {
+        let Some(fence) = lower.state.fence() else { break };
+        let hold = workflow.holds.get(&fence);
+        let released = hold.map(|hold| hold.locks.iter().cloned().collect()).unwrap_or_default();
+        let relayed = Return {
+            fence,
+            variables_changed: Default::default(),
+            artifacts_produced: Vec::new(),
+            tokens_consumed: None,
+            ..result.clone()
+        };
+        let (id, result) = (lower.terms.id, Box::new(relayed));
+        let event = match success {
+            true => Event::Completed {
+                handoff: id,
+                result: Some(result),
+                variables: Default::default(),
+                artifacts: Vec::new(),
+                late: false,
+                released,
+            },
+            false => Event::Failed { handoff: id, detail: Detail::Error { result }, released },
+        };
+        events.push((lower, event));
+        answered = lower;
+    }
+    events
+}
+
+/// The question that `handoff` passed on, if it did.
+fn asked_below<'a>(workflow: &'a Workflow, handoff: &Handoff) -> Option<&'a Handoff> {
+    let is_question = |handoff: &Handoff| match &handoff.terms.kind {
+        Kind::Escalation(asked) => asked.matter == Matter::Question,
+        Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => false,
+    };
+    let hold = workflow.holds.get(&handoff.terms.parent).filter(|_| is_question(handoff))?;
+    let lower = workflow.handoffs.get(&hold.handoff?)?;
+    // Work that was taken over is no question: whoever has it asked for itself, and goes on.
+    let passed_on = is_question(lower) && matches!(lower.state, State::Suspended { .. });
+    passed_on.then_some(lower)
 }
 
 /// Refuses a return while the holder waits for others; else tells which locks end with it.
 fn nothing_open(workflow: &Workflow, fence: Fence) -> Result<Vec<crate::lock::FilePath>, Refusal> {
-    let open: Vec<_> = workflow.open_under(fence).map(|handoff| handoff.terms.id).collect();
+    let blocking = workflow.open_under(fence).filter(|handoff| workflow.blocks(handoff));
+    let open: Vec<_> = blocking.map(|handoff| handoff.terms.id).collect();
     if !open.is_empty() {
         return Err(Refusal::SegmentOpen { open });
     }

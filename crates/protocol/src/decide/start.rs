@@ -1,7 +1,7 @@
 //! Beginning a workflow.
 
 use crate::command::{Start, Submission};
-use crate::decide::variables;
+use crate::decide::{arrival, variables};
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Constraints, Priority};
 use crate::refusal::Refusal;
@@ -40,8 +40,9 @@ pub(super) fn begin(
     let profile = &world.agent(&by)?.profile;
     ahead(constraints, now)?;
     let variables = variables::first(changes, profile, now)?;
+    let done_by = arrival::time_up(profile, constraints.deadline, now);
     let (title, constraints) = (title.clone(), constraints.clone());
-    Ok(Event::Started { title, by, priority, constraints, variables })
+    Ok(Event::Started { title, by, priority, constraints, variables, done_by })
 }
 
 /// Refuses a deadline that nothing can meet.

@@ -10,7 +10,7 @@ use crate::limits::VARIABLES_MAX;
 use crate::refusal::Refusal;
 use crate::text::VariableValue;
 use crate::time::Timestamp;
-use crate::variables::{Changes, Meaning, VariableName};
+use crate::variables::{Changes, Meaning, Variable, VariableName};
 use crate::workflow::{Hold, Workflow};
 use crate::world::World;
 
@@ -65,7 +65,7 @@ pub(super) fn changes(
         {
             let seen = match if_version {
                 Some(version) => known.version == version,
-                None => known.version <= hold.seen || known.by == hold.agent,
+                None => has_seen(hold, known),
             };
             if !seen {
                 let (found, by) = (known.version, known.by.clone());
@@ -78,6 +78,28 @@ pub(super) fn changes(
     let new = changes.keys().filter(|name| workflow.variables.find(name).is_none()).count();
     few_enough(workflow.variables.len() + new)?;
     Ok(changes)
+}
+
+/// The same for a copy of a broadcast, which knows nothing of the others: what somebody else wrote
+/// first stands, and the copy's own words stay in what it returned.
+pub(super) fn first_come(
+    workflow: &Workflow,
+    hold: &Hold,
+    profile: &Profile,
+    asked: &Changes,
+    now: Timestamp,
+) -> Result<Changes, Refusal> {
+    let open = |name: &VariableName| {
+        let known = workflow.variables.find(name);
+        name.meaning() == Meaning::List || known.is_none_or(|known| has_seen(hold, known))
+    };
+    let free = asked.iter().filter(|(name, _)| open(name));
+    let free = free.map(|(name, value)| (name.clone(), value.clone())).collect();
+    changes(workflow, hold, profile, &free, None, now)
+}
+
+fn has_seen(hold: &Hold, known: &Variable) -> bool {
+    known.version <= hold.seen || known.by == hold.agent
 }
 
 fn few_enough(count: usize) -> Result<(), Refusal> {

@@ -150,7 +150,8 @@ fn after_three_resends_it_has_failed() {
             20s h1 sent again
             20s h1 accepted by builder fence 5 back by 21s
             21s h1 reminded, timeout at 22s
-            22s h1 timed out, fence 5 ends, h1 failed: timed_out
+            22s h1 timed out, fence 5 ends, h1 failed: timed_out, h2 escalation level 1
+                after builder to operator
             40s nothing is due
             41s refused [handoff-over]: handoff h1 is over: timed_out
         "#]],
@@ -173,7 +174,8 @@ fn a_late_holder_fails_at_once_when_the_policy_says_so() {
             1s h1 delegation to builder answer by 21s
             2s h1 accepted by builder fence 2 back by 22s
             22s h1 reminded, timeout at 32s
-            32s h1 timed out, fence 2 ends, h1 failed: timed_out
+            32s h1 timed out, fence 2 ends, h1 failed: timed_out, h2 escalation level 1
+                after builder to operator
             33s refused [handoff-over]: handoff h1 is over: timed_out
         "#]],
     );
@@ -313,7 +315,7 @@ fn a_subtask_that_nobody_answers_does_not_wait_for_ever() {
     check(
         "
         0s  planner starts
-        1s  planner delegates to builder within 20s fence 1
+        1s  planner delegates to builder within 20s or-fail fence 1
         20s time passes
         21s time passes
         22s builder accepts h1

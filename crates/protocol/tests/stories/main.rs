@@ -2,6 +2,12 @@
 
 mod teller;
 
+mod answers;
+mod broadcasts;
 mod contexts;
 mod delegations;
+mod escalations;
+mod queues;
+mod routes;
 mod sequences;
+mod timeouts;

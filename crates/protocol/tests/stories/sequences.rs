@@ -84,7 +84,7 @@ fn a_rejected_pass_leaves_the_work_with_its_sender() {
     check(
         "
         0s planner starts
-        1s planner passes to builder fence 1
+        1s planner passes to builder or-fail fence 1
         2s reviewer rejects h1 not mine
         3s builder rejects h1 too busy today
         4s builder accepts h1
@@ -177,7 +177,7 @@ fn capabilities_decide_whether_it_is_taken_warned_or_rejected() {
     check(
         "
         0s planner starts
-        1s planner passes to builder needing cooking,dancing fence 1
+        1s planner passes to builder needing cooking,dancing or-fail fence 1
         2s planner passes to builder needing cooking,rust fence 1
         3s builder accepts h2
         ",

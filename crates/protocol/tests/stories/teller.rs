@@ -5,11 +5,11 @@
 
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::event::{Decision, Event};
-use baton_protocol::handoff::{Detail, Due};
-use baton_protocol::id::{CommandId, HandoffId, WorkflowId};
+use baton_protocol::handoff::{Detail, Due, Kind, Priority};
+use baton_protocol::id::{CapabilityId, CommandId, HandoffId, WorkflowId};
 use baton_protocol::time::{Allowance, Timestamp};
 use baton_protocol::workflow::Ending;
-use baton_protocol::{World, decide, evolve};
+use baton_protocol::{Timer, World, decide, evolve};
 use serde_json::{Value, json};
 
 /// Checks that the story goes as expected.
@@ -34,11 +34,22 @@ impl Teller {
             asked: 0,
             now: Timestamp::default(),
         };
-        for name in ["planner", "builder", "reviewer", "rival"] {
-            let mut profile = json!({ "id": name });
-            if name == "builder" {
-                profile["capabilities"] = json!(["rust", { "id": "sql", "proficiency": 0.4 }]);
-            }
+        let cast = [
+            json!({ "id": "planner" }),
+            json!({ "id": "builder",
+                    "capabilities": ["rust", { "id": "sql", "proficiency": 0.4 }] }),
+            json!({ "id": "mason", "capabilities": [{ "id": "rust", "proficiency": 0.8 }],
+                    "max_concurrent_tasks": 1 }),
+            json!({ "id": "rival" }),
+            json!({ "id": "swift", "answer_within": "30s", "capabilities": ["speed"] }),
+            json!({ "id": "timid", "autonomy_budget": { "number": 3, "max_risk": "low" },
+                    "max_execution_time": "1m" }),
+            json!({ "id": "reviewer", "role": "reviewer",
+                    "autonomy_budget": { "max_risk": "high" } }),
+            json!({ "id": "clerk", "role": "architect", "max_concurrent_tasks": 1 }),
+            json!({ "id": "architect", "role": "architect" }),
+        ];
+        for profile in cast {
             let command = serde_json::from_value(json!({ "register": profile }));
             teller.submit(Actor::Operator, command.expect("a profile")).expect("registered");
         }
@@ -63,14 +74,21 @@ impl Teller {
     fn deed(&mut self, deed: &str) -> String {
         if deed == "time passes" {
             let due: Vec<_> = self.world.due(self.now).collect();
-            let wakes = due.iter().map(|handoff| json!({ "wake": { "handoff": handoff } }));
-            let told: Vec<_> = wakes.map(|wake| self.ask(Actor::Coordinator, wake)).collect();
+            let wake = |timer: &Timer| match timer {
+                Timer::Handoff(handoff) => json!({ "wake": { "handoff": handoff } }),
+                Timer::Hold(workflow, fence) => {
+                    json!({ "wake_hold": { "workflow": workflow, "fence": fence } })
+                }
+            };
+            let told: Vec<_> =
+                due.iter().map(|timer| self.ask(Actor::Coordinator, wake(timer))).collect();
             return if told.is_empty() { "nothing is due".to_owned() } else { told.join("; ") };
         }
         let words: Vec<&str> = deed.split_whitespace().collect();
         let [who, verb, rest @ ..] = words.as_slice() else { panic!("{deed:?} is no deed") };
         let actor = match *who {
             "operator" => Actor::Operator,
+            "coordinator" => Actor::Coordinator,
             name => Actor::Agent(name.parse().expect("a name")),
         };
         let command = self.command(verb, rest);
@@ -87,8 +105,28 @@ impl Teller {
         let workflow = self.workflow;
         let words = |from: usize| rest.get(from..).unwrap_or(&[]).join(" ");
         match verb {
-            "starts" => json!({ "start": { "title": "Fix the login" } }),
-            "passes" | "delegates" => self.pass(verb, named("to"), fence, rest),
+            "starts" => json!({ "start": {
+                "title": "Fix the login", "constraints": { "deadline": moment(named("deadline")) },
+            }}),
+            "registers" => json!({ "register": {
+                "id": rest.first(), "capabilities": [named("knowing")], "max_concurrent_tasks": 1,
+            }}),
+            "looks" => {
+                json!({ "wake": { "handoff": rest.last().and_then(|name| self.handoff(name)) } })
+            }
+            "passes" | "delegates" | "broadcasts" | "escalates" => {
+                self.pass(verb, named("to"), fence, rest)
+            }
+            "reassigns" => {
+                let what = match handoff {
+                    Some(handoff) => json!({ "handoff": handoff }),
+                    None => json!({ "workflow": workflow }),
+                };
+                json!({ "reassign": { "what": what, "to_agent": named("to"), "reason": "stuck" } })
+            }
+            "is" => json!({ "report_health": {
+                "agent": rest.last(), "healthy": rest.first() == Some(&"well"),
+            }}),
             "accepts" => json!({ "accept": { "handoff": handoff } }),
             "rejects" => json!({ "reject": { "handoff": handoff, "reason": words(1) } }),
             "defers" => {
@@ -109,6 +147,23 @@ impl Teller {
                     json!({ "cancel_workflow": { "workflow": workflow, "reason": "no need" } })
                 }
             },
+            "reports" | "sets" | "locks" | "shares" | "unlocks" => {
+                self.holding(verb, named("version"), fence, rest)
+            }
+            other => panic!("nobody knows how to {other}"),
+        }
+    }
+
+    /// What a holder does with what it holds.
+    fn holding(
+        &self,
+        verb: &str,
+        version: Option<&str>,
+        fence: Option<u64>,
+        rest: &[&str],
+    ) -> Value {
+        let workflow = self.workflow;
+        match verb {
             "reports" => json!({ "progress": {
                 "workflow": workflow, "fence": fence, "note": "going well", "percent": 50
             }}),
@@ -116,7 +171,7 @@ impl Teller {
                 "workflow": workflow,
                 "fence": fence,
                 "changes": variables(rest.first().copied()),
-                "if_version": named("version").map(|text| text.parse::<u64>().expect("a version")),
+                "if_version": version.map(|text| text.parse::<u64>().expect("a version")),
             }}),
             "locks" | "shares" => json!({ "lock": {
                 "workflow": workflow,
@@ -128,7 +183,7 @@ impl Teller {
                 let paths = [rest.first()];
                 json!({ "unlock": { "workflow": workflow, "fence": fence, "paths": paths } })
             }
-            other => panic!("nobody knows how to {other}"),
+            other => panic!("no holder knows how to {other}"),
         }
     }
 
@@ -137,24 +192,52 @@ impl Teller {
             let at = rest.iter().position(|word| *word == key)?;
             rest.get(at + 1).copied()
         };
-        let kind = if verb == "passes" { "sequential" } else { "delegation" };
+        let kind = match verb {
+            "passes" => "sequential",
+            "delegates" => "delegation",
+            "broadcasts" => "broadcast",
+            _ => "escalation",
+        };
+        let (to, all) = match (verb, to) {
+            ("broadcasts", Some(all)) => (None, recipients(all)),
+            (_, Some(all)) if all.contains(',') => (None, recipients(all)),
+            (_, to) => (to, Vec::new()),
+        };
         let needs: Vec<&str> =
             named("needing").map(|caps| caps.split(',').collect()).unwrap_or_default();
         let mut back = json!({ "blocking": rest.contains(&"blocking") });
         if let Some(timeout) = named("within") {
             back["timeout"] = json!(timeout);
         }
-        if rest.contains(&"retrying") {
-            back["on_timeout"] = json!("retry");
+        for (word, policy) in [("retrying", "retry"), ("escalating", "escalate")] {
+            if rest.contains(&word) {
+                back["on_timeout"] = json!(policy);
+            }
         }
         json!({ "pass": {
             "workflow": self.workflow,
             "fence": fence,
             "to_agent": to,
+            "to_agents": all,
+            "peers_visible": rest.contains(&"openly"),
+            "aggregation": named("needing-of").unwrap_or("all"),
             "type": kind,
+            "priority": named("priority"),
             "reason": "your turn",
-            "validation": { "required_capabilities": needs },
+            "context": { "constraints": { "deadline": moment(named("deadline")) } },
+            "validation": {
+                "required_capabilities": needs,
+                "autonomy_budget": named("autonomy").map(|n| n.parse::<u64>().expect("a number")),
+            },
             "return_protocol": back,
+            "audit": {
+                "decision_rationale": named("because"),
+                "risk_level": named("risk").unwrap_or("low"),
+            },
+            "routing": {
+                "on_rejection": if rest.contains(&"or-fail") { "fail" } else { "reroute" },
+                "at_capacity": if rest.contains(&"or-elsewhere") { "reroute" } else { "queue" },
+            },
         }})
     }
 
@@ -192,7 +275,15 @@ impl Teller {
                 _ => (),
             }
         }
+        self.survives();
         Ok(decision)
+    }
+
+    /// Whatever follows from the rest must follow in the same way after a restart.
+    fn survives(&self) {
+        let written = serde_json::to_string(&self.world).expect("a world can be written");
+        let read: World = serde_json::from_str(&written).expect("and read back");
+        assert_eq!(read.restored(), self.world);
     }
 
     /// Ids are hashes; people say h1.
@@ -207,27 +298,10 @@ impl Teller {
         }
     }
 
-    fn event(&self, event: &Event) -> String {
+    /// Tells of events that time brought.
+    fn time(&self, event: &Event) -> String {
         let h = |id: &HandoffId| self.named(&id.to_string());
         match event {
-            Event::Started { by, .. } => format!("started by {by}"),
-            Event::Initiated { terms, answer_by, .. } => {
-                let gap: Vec<_> = terms.gap.iter().map(ToString::to_string).collect();
-                let gap = if gap.is_empty() {
-                    String::new()
-                } else {
-                    format!(" lacking {}", gap.join(", "))
-                };
-                let by = answer_by.map(|at| format!(" answer by {}", secs(at))).unwrap_or_default();
-                format!("{} {} to {}{gap}{by}", h(&terms.id), terms.kind.word(), terms.to_agent)
-            }
-            Event::Accepted { handoff, by, fence, return_by, .. } => {
-                let back = return_by.map(|at| format!(" back by {}", secs(at))).unwrap_or_default();
-                format!("{} accepted by {by} fence {fence}{back}", h(handoff))
-            }
-            Event::Rejected { handoff, by, reason } => {
-                format!("{} rejected by {by}: {reason}", h(handoff))
-            }
             Event::Deferred { handoff, until, .. } => {
                 format!("{} deferred until {}", h(handoff), secs(*until))
             }
@@ -241,8 +315,83 @@ impl Teller {
                 let freed = freed(released);
                 format!("{} timed out, fence {fence} ends{freed}{again}", h(handoff))
             }
-            Event::Completed { handoff, released, .. } => {
-                format!("{} completed{}", h(handoff), freed(released))
+            other => self.routing(other),
+        }
+    }
+
+    /// Tells of events about who has what.
+    fn routing(&self, event: &Event) -> String {
+        let h = |id: &HandoffId| self.named(&id.to_string());
+        match event {
+            Event::GroupOpened { expected, .. } => format!("a broadcast of {}", expected.len()),
+            Event::Aggregated { success, successes, failures, .. } => {
+                let how = if *success { "succeeded" } else { "failed" };
+                format!("the broadcast {how} ({successes} for, {failures} against)")
+            }
+            Event::Queued { handoff, by, .. } => format!("{} queued for {by}", h(handoff)),
+            Event::Rerouted { handoff, to, trigger, gap, answer_by, .. } => {
+                let raised = trigger.map(|trigger| format!(" on {}", word(trigger)));
+                let by = answer_by.map(|at| format!(" answer by {}", secs(at)));
+                let (raised, by) = (raised.unwrap_or_default(), by.unwrap_or_default());
+                format!("{} rerouted to {to}{}{by}{raised}", h(handoff), lacking(gap))
+            }
+            Event::Reassigned { handoff, to, gap, released, .. } => {
+                format!("{} reassigned to {to}{}{}", h(handoff), lacking(gap), freed(released))
+            }
+            Event::Reclaimed { by, fence, released, .. } => {
+                format!("reclaimed by {by} fence {fence}{}", freed(released))
+            }
+            Event::Escalated { fence, escalation, .. } => {
+                format!("fence {fence} waits for {}", h(escalation))
+            }
+            Event::Overdue { fence } => format!("fence {fence} is overdue"),
+            Event::HealthReported { healthy, .. } => {
+                (if *healthy { "found well" } else { "found unwell" }).to_owned()
+            }
+            other => other.word().to_owned(),
+        }
+    }
+
+    fn event(&self, event: &Event) -> String {
+        let h = |id: &HandoffId| self.named(&id.to_string());
+        match event {
+            Event::Started { by, done_by, .. } => {
+                let done = done_by.map(|at| format!(" done by {}", secs(at))).unwrap_or_default();
+                format!("started by {by}{done}")
+            }
+            Event::Initiated { terms, answer_by, queued, .. } => {
+                let gap = lacking(&terms.gap);
+                let by = answer_by.map(|at| format!(" answer by {}", secs(at))).unwrap_or_default();
+                let waits = if *queued { " queued" } else { "" };
+                let level = match &terms.kind {
+                    Kind::Escalation(asked) => {
+                        let below: Vec<_> = asked.trail.iter().map(|a| a.by.as_str()).collect();
+                        format!(" level {} after {}", asked.level, below.join(", "))
+                    }
+                    Kind::Broadcast(copy) if !copy.peers.is_empty() => {
+                        let peers: Vec<_> = copy.peers.iter().map(ToString::to_string).collect();
+                        format!(" beside {}", peers.join(", "))
+                    }
+                    _ => String::new(),
+                };
+                let urgent = match terms.priority {
+                    Priority::Normal => String::new(),
+                    other => format!("{other} "),
+                };
+                let (kind, to) = (terms.kind.word(), &terms.to_agent);
+                format!("{} {urgent}{kind}{level} to {to}{gap}{by}{waits}", h(&terms.id))
+            }
+            Event::Accepted { handoff, by, fence, return_by, done_by, .. } => {
+                let back = return_by.map(|at| format!(" back by {}", secs(at))).unwrap_or_default();
+                let done = done_by.map(|at| format!(" done by {}", secs(at))).unwrap_or_default();
+                format!("{} accepted by {by} fence {fence}{back}{done}", h(handoff))
+            }
+            Event::Rejected { handoff, by, reason, .. } => {
+                format!("{} rejected by {by}: {reason}", h(handoff))
+            }
+            Event::Completed { handoff, released, late, .. } => {
+                let late = if *late { " late" } else { "" };
+                format!("{} completed{late}{}", h(handoff), freed(released))
             }
             Event::Failed { handoff, detail, released } => {
                 format!("{} failed: {}{}", h(handoff), said(detail), freed(released))
@@ -263,7 +412,7 @@ impl Teller {
             Event::Locked { by, paths, mode, until, .. } => {
                 format!("{} locked ({mode}) by {by} until {}", paths[0], secs(*until))
             }
-            other => other.word().to_owned(),
+            other => self.time(other),
         }
     }
 }
@@ -286,12 +435,31 @@ fn wrap(told: &mut String, line: &str) {
     told.push('\n');
 }
 
+/// Recipients by comma; a `?` means that nothing need come back.
+fn recipients(all: &str) -> Vec<Value> {
+    let one = |name: &str| {
+        let back = !name.ends_with('?');
+        json!({ "agent": name.trim_end_matches('?'), "return_expected": back })
+    };
+    all.split(',').map(one).collect()
+}
+
 fn variables(pairs: Option<&str>) -> Value {
     let mut set = serde_json::Map::new();
     for (name, value) in pairs.iter().flat_map(|p| p.split(',')).filter_map(|p| p.split_once('=')) {
         set.insert(name.to_owned(), json!(value));
     }
     Value::Object(set)
+}
+
+/// A moment on the story's clock, as commands write it.
+fn moment(at: Option<&str>) -> Option<Timestamp> {
+    Some(at?.parse::<Allowance>().expect("a time").after(Timestamp::default()))
+}
+
+/// The word that programs use for it.
+fn word(of: impl serde::Serialize) -> String {
+    json!(of).as_str().expect("a word").to_owned()
 }
 
 fn secs(at: Timestamp) -> String {
@@ -307,6 +475,13 @@ fn said(detail: &Detail) -> String {
     match detail {
         Detail::Rejected { reason } => format!("rejected ({reason})"),
         Detail::Cancelled { by, .. } => format!("cancelled by {by}"),
+        Detail::PassedOn { .. } => "passed on".to_owned(),
         other => other.word().to_owned(),
     }
+}
+
+/// What the receiver lacks, if anything.
+fn lacking(gap: &[CapabilityId]) -> String {
+    let gap: Vec<_> = gap.iter().map(ToString::to_string).collect();
+    if gap.is_empty() { String::new() } else { format!(" lacking {}", gap.join(", ")) }
 }

@@ -195,6 +195,7 @@ pub(crate) fn spelled(world: &World) -> Value {
         .collect();
     let mut due: Vec<_> = world.due(Timestamp::from_micros(i64::MAX)).collect();
     due.sort();
+    let due: Vec<String> = due.iter().map(|timer| format!("{timer:?}")).collect();
     let live = serde_json::to_value(world).expect("a world is plain data");
     json!({"live": live, "homes": homes.iter().flatten().count(), "due": due})
 }

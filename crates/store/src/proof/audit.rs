@@ -60,9 +60,9 @@ pub(crate) fn pruned_by(line: &[u8]) -> Vec<String> {
         return Vec::new();
     }
     match Record::read(line) {
-        Ok(Record { stream: StreamId::Workspace, event: Event::Pruned { workflows }, .. }) => {
-            workflows.into_iter().map(|id| StreamId::Workflow(id).to_string()).collect()
-        }
+        Ok(Record {
+            stream: StreamId::Workspace, event: Event::Pruned { workflows, .. }, ..
+        }) => workflows.into_iter().map(|id| StreamId::Workflow(id).to_string()).collect(),
         _ => Vec::new(),
     }
 }

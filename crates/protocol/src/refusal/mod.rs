@@ -3,6 +3,11 @@
 //! Each has a code that clients match on, a sentence that names what stands in the way, and a
 //! hint with the next step.
 
+mod code;
+mod hint;
+
+pub use code::RefusalKind;
+
 use std::fmt;
 
 use crate::id::{AgentId, ArtifactId, Fence, HandoffId, TokenId, WorkflowId};
@@ -67,7 +72,7 @@ pub enum Refusal {
         handoff: HandoffId,
     },
     /// It waits to be sent.
-    #[error("handoff {handoff} waits to be sent again")]
+    #[error("handoff {handoff} is queued and not sent yet")]
     NotSent {
         /// Which one.
         handoff: HandoffId,
@@ -184,6 +189,60 @@ pub enum Refusal {
         kind: &'static str,
         /// What the type means.
         means: &'static str,
+    },
+    /// Nobody was named, and nothing was asked for.
+    #[error("nobody is named to get it, and no capability is asked for")]
+    ReceiverRequired,
+    /// One receiver where several belong, or the other way round.
+    #[error("a broadcast names its receivers in to_agents, any other handoff one in to_agent")]
+    ReceiverMismatch,
+    /// Nobody can do it.
+    #[error("no agent that is well has any of the capabilities asked for")]
+    NobodyFits,
+    /// Named twice.
+    #[error("{agent} is named twice")]
+    TwiceNamed {
+        /// Who.
+        agent: AgentId,
+    },
+    /// The agent may not decide so much by itself.
+    #[error("{agent} has an autonomy budget of {has}, and the task needs {needs}")]
+    AutonomyTooSmall {
+        /// Who.
+        agent: AgentId,
+        /// How much it has.
+        has: u64,
+        /// How much is needed.
+        needs: u64,
+    },
+    /// A question without a reason.
+    #[error("an escalation must say why (audit.decision_rationale)")]
+    RationaleRequired,
+    /// A question about nothing.
+    #[error("an escalation is about work that somebody holds")]
+    NothingToEscalate,
+    /// Above the last stop.
+    #[error("a question climbs at most {most} levels, and this one has")]
+    TooHigh {
+        /// How many.
+        most: u8,
+    },
+    /// Nobody to ask.
+    #[error("nobody stands above in the escalation chain")]
+    NobodyAbove,
+    /// Somebody to ask who cannot decide.
+    #[error("{agent} does not stand above in the escalation chain")]
+    NotAbove {
+        /// Who.
+        agent: AgentId,
+    },
+    /// The holder waits for a decision.
+    #[error("{agent} waits for the decision on handoff {handoff}")]
+    Suspended {
+        /// Who.
+        agent: AgentId,
+        /// On what.
+        handoff: HandoffId,
     },
     /// Passing to oneself.
     #[error("{agent} cannot pass work to itself")]
@@ -316,182 +375,4 @@ fn listed<T: fmt::Display>(items: &[T]) -> String {
         text.push(format!("and {} more", items.len() - SHOWN_MAX));
     }
     text.join(", ")
-}
-
-/// What kind of answer a refusal is, for exit codes and HTTP statuses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefusalKind {
-    /// The thing is not there.
-    NotFound,
-    /// The asker may not.
-    Forbidden,
-    /// What was asked makes no sense whatever the state.
-    Invalid,
-    /// The state stands in the way.
-    Conflict,
-}
-
-impl Refusal {
-    /// Returns the name clients match on. It never changes once released; the sentence may.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::UnknownAgent { .. } => "unknown-agent",
-            Self::UnknownWorkflow { .. } => "unknown-workflow",
-            Self::UnknownHandoff { .. } => "unknown-handoff",
-            Self::UnknownArtifact { .. } => "unknown-artifact",
-            Self::UnknownToken { .. } => "unknown-token",
-            Self::WorkflowClosed { .. } => "workflow-closed",
-            Self::HandoffOver { .. } => "handoff-over",
-            Self::NotApproved { .. } => "not-approved",
-            Self::NotSent { .. } => "not-sent",
-            Self::ForAnother { .. } => "for-another",
-            Self::AlreadyAccepted { .. } => "already-accepted",
-            Self::NotAccepted { .. } => "not-accepted",
-            Self::AlreadyReturned { .. } => "already-returned",
-            Self::StaleFence { .. } => "stale-fence",
-            Self::UnknownFence { .. } => "unknown-fence",
-            Self::FenceOfAnother { .. } => "fence-of-another",
-            Self::FenceRequired { .. } => "fence-required",
-            Self::NotHolder { .. } => "not-holder",
-            Self::NotOwner { .. } => "not-owner",
-            Self::SegmentOpen { .. } => "segment-open",
-            Self::PassPending { .. } => "pass-pending",
-            Self::SenderBlocked { .. } => "sender-blocked",
-            Self::TimeoutRequired => "timeout-required",
-            Self::ReturnMismatch { .. } => "return-mismatch",
-            Self::SelfPass { .. } => "self-pass",
-            Self::DeadlinePassed { .. } => "deadline-passed",
-            Self::AtCapacity { .. } => "at-capacity",
-            Self::StaleVariable { .. } => "stale-variable",
-            Self::OutOfScope { .. } => "out-of-scope",
-            Self::ReadOnlyVariable { .. } => "read-only-variable",
-            Self::BadVariable { .. } => "bad-variable",
-            Self::TooMany { .. } => "too-many",
-            Self::FileLocked { .. } => "file-locked",
-            Self::NotLocked { .. } => "not-locked",
-            Self::OperatorOnly { .. } => "operator-only",
-            Self::NotYours { .. } => "not-yours",
-            Self::CoordinatorOnly => "coordinator-only",
-            Self::ReservedName { .. } => "reserved-name",
-            Self::KeyReused => "key-reused",
-            Self::BadDigest => "bad-digest",
-        }
-    }
-
-    /// Returns what kind of answer this is.
-    pub fn kind(&self) -> RefusalKind {
-        match self {
-            Self::UnknownAgent { .. }
-            | Self::UnknownWorkflow { .. }
-            | Self::UnknownHandoff { .. }
-            | Self::UnknownArtifact { .. }
-            | Self::UnknownToken { .. } => RefusalKind::NotFound,
-            Self::OperatorOnly { .. }
-            | Self::NotYours { .. }
-            | Self::CoordinatorOnly
-            | Self::ForAnother { .. }
-            | Self::FenceOfAnother { .. }
-            | Self::OutOfScope { .. } => RefusalKind::Forbidden,
-            Self::TimeoutRequired
-            | Self::ReturnMismatch { .. }
-            | Self::SelfPass { .. }
-            | Self::DeadlinePassed { .. }
-            | Self::ReadOnlyVariable { .. }
-            | Self::BadVariable { .. }
-            | Self::TooMany { .. }
-            | Self::ReservedName { .. }
-            | Self::BadDigest
-            | Self::FenceRequired { .. } => RefusalKind::Invalid,
-            Self::WorkflowClosed { .. }
-            | Self::HandoffOver { .. }
-            | Self::NotApproved { .. }
-            | Self::NotSent { .. }
-            | Self::AlreadyAccepted { .. }
-            | Self::NotAccepted { .. }
-            | Self::AlreadyReturned { .. }
-            | Self::StaleFence { .. }
-            | Self::UnknownFence { .. }
-            | Self::NotHolder { .. }
-            | Self::NotOwner { .. }
-            | Self::SegmentOpen { .. }
-            | Self::PassPending { .. }
-            | Self::SenderBlocked { .. }
-            | Self::AtCapacity { .. }
-            | Self::StaleVariable { .. }
-            | Self::FileLocked { .. }
-            | Self::KeyReused
-            | Self::NotLocked { .. } => RefusalKind::Conflict,
-        }
-    }
-
-    /// Returns the next step for whoever was refused.
-    pub fn hint(&self) -> String {
-        let show = |id: String| format!("`baton show {id}` tells what came of it");
-        let wait = |id: String| format!("`baton wait {id}` tells how it goes on");
-        match self {
-            Self::UnknownAgent { agent } => {
-                format!("`baton agent list` shows who there is; `baton agent add {agent}` adds it")
-            }
-            Self::UnknownWorkflow { .. } | Self::UnknownHandoff { .. } => {
-                "`baton list` shows what there is; any unique beginning of an id will do".into()
-            }
-            Self::UnknownArtifact { .. } => "`baton artifact list WORKFLOW` shows them".into(),
-            Self::UnknownToken { agent, .. } => format!("`baton token list --agent {agent}`"),
-            Self::WorkflowClosed { workflow, .. } => show(workflow.short()),
-            Self::HandoffOver { handoff, .. } => show(handoff.short()),
-            Self::AlreadyReturned { handoff } => show(handoff.short()),
-            Self::NotApproved { handoff } => {
-                format!("a person can run `baton approve {}`", handoff.short())
-            }
-            Self::NotSent { handoff } => wait(handoff.short()),
-            Self::AlreadyAccepted { handoff, .. } => wait(handoff.short()),
-            Self::ForAnother { .. } => "`baton inbox` shows what is for you".into(),
-            Self::NotAccepted { handoff, .. } => {
-                format!("`baton accept {}` first", handoff.short())
-            }
-            Self::StaleFence { .. } => {
-                "stop working on it: the work went on without you; `baton inbox` shows yours".into()
-            }
-            Self::FenceRequired { .. } => {
-                "give the number that `baton accept` printed: --fence N, or BATON_FENCE".into()
-            }
-            Self::UnknownFence { .. } | Self::FenceOfAnother { .. } | Self::NotHolder { .. } => {
-                "`baton inbox` shows what you hold, and under which fence".into()
-            }
-            Self::NotOwner { .. } => "return the subtask, or delegate a part of it".into(),
-            Self::SegmentOpen { .. } => {
-                "wait for them (`baton wait ID`) or take them back (`baton cancel ID`)".into()
-            }
-            Self::PassPending { handoff, .. } => {
-                format!("`baton wait {0}`, or `baton cancel {0}` to take it back", handoff.short())
-            }
-            Self::SenderBlocked { handoff, .. } => wait(handoff.short()),
-            Self::TimeoutRequired => "add --timeout, such as --timeout 30m".into(),
-            Self::ReturnMismatch { .. } => {
-                "a delegation comes back; a sequential handoff passes the work for good".into()
-            }
-            Self::SelfPass { .. } => "name another agent; `baton agent list` shows them".into(),
-            Self::DeadlinePassed { .. } => "give a moment that lies ahead, in UTC".into(),
-            Self::AtCapacity { agent, .. } => {
-                format!("finish something first; `baton inbox --agent {agent}` shows what it holds")
-            }
-            Self::StaleVariable { found, .. } => {
-                format!("read it (`baton vars`), then write again with --if-version {found}")
-            }
-            Self::OutOfScope { .. } => "`baton agent show` lists its write_scopes".into(),
-            Self::ReadOnlyVariable { .. } => "choose another name".into(),
-            Self::BadVariable { .. } => "`baton vars --help` lists the names with a meaning".into(),
-            Self::TooMany { .. } => "docs/limits.md lists every limit".into(),
-            Self::FileLocked { holder, .. } => {
-                format!("ask {holder} to unlock it; `baton lock --list` shows until when it has it")
-            }
-            Self::NotLocked { .. } => "`baton lock --list` shows who has what".into(),
-            Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN".into(),
-            Self::NotYours { .. } => "ask whoever passed it, or the operator".into(),
-            Self::CoordinatorOnly => "leave it to the coordinator".into(),
-            Self::ReservedName { .. } => "choose another name for the agent".into(),
-            Self::KeyReused => "take another key; asking again means asking the same".into(),
-            Self::BadDigest => "let `baton token create` make the token".into(),
-        }
-    }
 }

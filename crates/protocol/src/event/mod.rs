@@ -1,74 +1,27 @@
 //! Events: what was decided, in the past tense. The ledger is a list of them.
 
-use std::fmt;
+mod stream;
+
+pub use stream::{StreamError, StreamId};
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Profile, Token};
+use crate::agent::{Health, Profile, Token};
 use crate::artifact::{Artifact, ArtifactStatus};
 use crate::effect::{Effect, EffectId};
-use crate::handoff::{Constraints, Detail, Due, Priority, Return, Terms};
-use crate::id::{AgentId, ArtifactId, Fence, HandoffId, TokenId, WorkflowId};
+use crate::handoff::{
+    Aggregation, Cause, Constraints, Detail, Due, Priority, Return, Terms, Trigger,
+};
+use crate::id::{
+    AgentId, ArtifactId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId,
+};
 use crate::lock::{FilePath, LockMode};
 use crate::text::{BlobRef, Body, Text};
 use crate::time::Timestamp;
 use crate::variables::Changes;
 use crate::workflow::Ending;
-
-/// Where an event is recorded. Each stream is hash-chained by itself.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StreamId {
-    /// One workflow.
-    Workflow(WorkflowId),
-    /// One agent.
-    Agent(AgentId),
-    /// What belongs to neither.
-    Workspace,
-}
-
-impl fmt::Display for StreamId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Workflow(id) => write!(f, "workflow/{id}"),
-            Self::Agent(id) => write!(f, "agent/{id}"),
-            Self::Workspace => f.write_str("workspace"),
-        }
-    }
-}
-
-/// A text that names no stream.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a stream")]
-pub struct StreamError {
-    text: String,
-}
-
-impl std::str::FromStr for StreamId {
-    type Err = StreamError;
-
-    fn from_str(text: &str) -> Result<Self, StreamError> {
-        let stream = match text.split_once('/') {
-            Some(("workflow", id)) => id.parse().ok().map(Self::Workflow),
-            Some(("agent", id)) => id.parse().ok().map(Self::Agent),
-            Some(_) => None,
-            None => (text == "workspace").then_some(Self::Workspace),
-        };
-        stream.ok_or_else(|| StreamError { text: text.chars().take(100).collect() })
-    }
-}
-
-impl Serialize for StreamId {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for StreamId {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(from)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
 
 /// What a command led to: events of one stream, and what must follow from them.
 ///
@@ -102,6 +55,9 @@ pub enum Event {
         /// What is known at the beginning.
         #[serde(default, skip_serializing_if = "Changes::is_empty")]
         variables: Changes,
+        /// When the time of whoever began it is up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        done_by: Option<Timestamp>,
     },
     /// A handoff began.
     Initiated {
@@ -113,9 +69,109 @@ pub enum Event {
         /// Artifacts made known with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
+        /// When the receiver counts as unavailable, or nobody waits for its room any longer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_by: Option<Timestamp>,
+        /// Whether it waits until its receiver has room.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        queued: bool,
+    },
+    /// A broadcast began; its copies follow.
+    GroupOpened {
+        /// Which one.
+        #[serde(rename = "broadcast_group_id")]
+        group: GroupId,
+        /// When it has succeeded.
+        aggregation: Aggregation,
+        /// The copies that must return something.
+        expected: Vec<HandoffId>,
+    },
+    /// What came back so far decides a broadcast.
+    Aggregated {
+        /// Which one.
+        #[serde(rename = "broadcast_group_id")]
+        group: GroupId,
+        /// Whether it has succeeded.
+        success: bool,
+        /// Copies that did.
+        successes: usize,
+        /// Copies that did not.
+        failures: usize,
+    },
+    /// It waits until its receiver has room.
+    Queued {
+        /// Which one.
+        handoff: HandoffId,
+        /// Whose room.
+        by: AgentId,
+        /// When nobody waits for it any longer, if ever.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        give_up: Option<Timestamp>,
+    },
+    /// It goes to another agent.
+    Rerouted {
+        /// Which one.
+        handoff: HandoffId,
+        /// Who had it.
+        from: AgentId,
+        /// Who has it now.
+        to: AgentId,
+        /// Why.
+        reason: Text,
+        /// What the coordinator raised by itself, if it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trigger: Option<Trigger>,
+        /// Capabilities asked for that it lacks.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gap: Vec<CapabilityId>,
         /// When the receiver counts as unavailable, if ever.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_by: Option<Timestamp>,
+    },
+    /// A person gave it to another agent; whoever held it holds it no longer.
+    Reassigned {
+        /// Which one.
+        handoff: HandoffId,
+        /// Who has it now.
+        to: AgentId,
+        /// Why.
+        reason: Text,
+        /// Capabilities asked for that it lacks.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gap: Vec<CapabilityId>,
+        /// When the receiver counts as unavailable, if ever.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_by: Option<Timestamp>,
+        /// Files whose locks ended with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        released: Vec<FilePath>,
+    },
+    /// A person took the whole work from its owner.
+    Reclaimed {
+        /// Who owns it now.
+        by: AgentId,
+        /// The number of the new holding.
+        fence: Fence,
+        /// Why.
+        reason: Text,
+        /// Files whose locks ended with the old one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        released: Vec<FilePath>,
+    },
+    /// A holder asked somebody above and waits.
+    Escalated {
+        /// Its hold.
+        fence: Fence,
+        /// The handoff that brought it; absent for whoever began the workflow.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        handoff: Option<HandoffId>,
+        /// The handoff that carries the question.
+        escalation: HandoffId,
+    },
+    /// A hold is over its time; somebody above was asked.
+    Overdue {
+        /// Which one.
+        fence: Fence,
     },
     /// An agent took it.
     Accepted {
@@ -131,6 +187,9 @@ pub enum Event {
         /// When the holder says it will be done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         estimated_completion: Option<Timestamp>,
+        /// When the time of a holder that need not return is up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        done_by: Option<Timestamp>,
     },
     /// An attempt ended without an acceptance.
     Rejected {
@@ -140,6 +199,9 @@ pub enum Event {
         by: AgentId,
         /// Why.
         reason: Text,
+        /// What stood in the way; absent when the receiver itself said no.
+        #[serde(default, skip_serializing_if = "Cause::is_answer")]
+        cause: Cause,
     },
     /// The receiver asked for time.
     Deferred {
@@ -194,6 +256,9 @@ pub enum Event {
         /// The artifacts among it, with their ids.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
+        /// Whether its broadcast was decided before; then it changes nothing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        late: bool,
         /// Files whose locks ended with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         released: Vec<FilePath>,
@@ -287,6 +352,14 @@ pub enum Event {
         /// Which one.
         token: TokenId,
     },
+    /// An agent was found well, or not.
+    HealthReported {
+        /// Whether it is.
+        healthy: bool,
+        /// What was seen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<Text>,
+    },
     /// An effect was carried out.
     Settled {
         /// Which one.
@@ -300,6 +373,10 @@ pub enum Event {
         /// Whose records.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         workflows: Vec<WorkflowId>,
+        /// How the agents were that were not just well, because the records that told of it may be
+        /// among those that go.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        health: BTreeMap<AgentId, Health>,
     },
 }
 
@@ -309,6 +386,15 @@ impl Event {
         match self {
             Self::Started { .. } => "started",
             Self::Initiated { .. } => "initiated",
+            Self::GroupOpened { .. } => "group_opened",
+            Self::Aggregated { .. } => "aggregated",
+            Self::Queued { .. } => "queued",
+            Self::Rerouted { .. } => "rerouted",
+            Self::Reassigned { .. } => "reassigned",
+            Self::Reclaimed { .. } => "reclaimed",
+            Self::Escalated { .. } => "escalated",
+            Self::Overdue { .. } => "overdue",
+            Self::HealthReported { .. } => "health_reported",
             Self::Accepted { .. } => "accepted",
             Self::Rejected { .. } => "rejected",
             Self::Deferred { .. } => "deferred",
@@ -353,15 +439,24 @@ impl Event {
     pub fn handoff(&self) -> Option<HandoffId> {
         match self {
             Self::Initiated { terms, .. } => Some(terms.id),
+            Self::Escalated { handoff, .. } => *handoff,
             Self::Accepted { handoff, .. }
             | Self::Rejected { handoff, .. }
             | Self::Deferred { handoff, .. }
+            | Self::Queued { handoff, .. }
+            | Self::Rerouted { handoff, .. }
+            | Self::Reassigned { handoff, .. }
             | Self::Resent { handoff, .. }
             | Self::Reminded { handoff, .. }
             | Self::TimedOut { handoff, .. }
             | Self::Completed { handoff, .. }
             | Self::Failed { handoff, .. } => Some(*handoff),
             Self::Started { .. }
+            | Self::GroupOpened { .. }
+            | Self::Aggregated { .. }
+            | Self::Reclaimed { .. }
+            | Self::Overdue { .. }
+            | Self::HealthReported { .. }
             | Self::Progressed { .. }
             | Self::VariablesSet { .. }
             | Self::ArtifactAdded { .. }

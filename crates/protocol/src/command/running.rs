@@ -1,0 +1,91 @@
+//! What the operator and Baton itself ask: credentials, health, moving work, time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::effect::EffectId;
+use crate::id::{AgentId, Fence, HandoffId, TokenId, WorkflowId};
+use crate::text::Text;
+use crate::time::Allowance;
+
+/// Gives an agent a credential.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IssueToken {
+    /// Whose.
+    pub agent: AgentId,
+    /// SHA-256 of the secret, as 64 hexadecimal digits.
+    pub digest: String,
+    /// For how long; absent means until revoked.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub span: Option<Allowance>,
+}
+
+/// Takes a credential away.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RevokeToken {
+    /// Whose.
+    pub agent: AgentId,
+    /// Which one.
+    pub token: TokenId,
+}
+
+/// Looks at a handoff whose time has come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wake {
+    /// Which one.
+    pub handoff: HandoffId,
+}
+
+/// Looks at a hold whose time has come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WakeHold {
+    /// Of which work.
+    pub workflow: WorkflowId,
+    /// Which hold.
+    pub fence: Fence,
+}
+
+/// Gives work from a stuck holder to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reassign {
+    /// The work.
+    pub what: Reassigned,
+    /// To whom.
+    pub to_agent: AgentId,
+    /// Why.
+    pub reason: Text,
+}
+
+/// What is given to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reassigned {
+    /// The whole work, taken from its owner.
+    Workflow(WorkflowId),
+    /// A handoff, taken from whoever has it.
+    Handoff(HandoffId),
+}
+
+/// Says that an agent is well, or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportHealth {
+    /// Which agent. An agent speaks only of itself.
+    pub agent: AgentId,
+    /// Whether it is.
+    pub healthy: bool,
+    /// What was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Text>,
+}
+
+/// Says that an effect was carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settle {
+    /// Which one.
+    pub effect: EffectId,
+    /// How it went.
+    pub note: Text,
+}

@@ -1,0 +1,266 @@
+//! Passing work on: for good, to have it back, to several, or to somebody above.
+
+mod broadcast;
+mod escalate;
+mod single;
+
+pub(super) use escalate::waits;
+
+use crate::agent::{Fit, Profile, Role};
+use crate::command::{Pass, PassKind, Submission};
+use crate::decide::retry::Why;
+use crate::decide::route::{self, Wanted};
+use crate::decide::{holder, start, variables};
+use crate::event::{Decision, Event};
+use crate::handoff::{Cause, Delegation, Handoff, Kind, Priority, State, Terms, Trigger};
+use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
+use crate::limits::{CAPABILITIES_MAX, HANDOFFS_MAX, OPEN_HANDOFFS_MAX, VARIABLES_MAX};
+use crate::refusal::Refusal;
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::variables::Changes;
+use crate::workflow::{Hold, Workflow};
+use crate::world::World;
+
+/// Decides whether the asker may pass work on.
+pub(super) fn decide(
+    world: &World,
+    ask: &Submission,
+    pass: &Pass,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    start::ahead(&pass.context.constraints, now)?;
+    if pass.validation.required_capabilities.len() > CAPABILITIES_MAX {
+        return Err(Refusal::TooMany { what: "required capabilities", most: CAPABILITIES_MAX });
+    }
+    if pass.context.share.len() > VARIABLES_MAX {
+        return Err(Refusal::TooMany { what: "shared variables", most: VARIABLES_MAX });
+    }
+    let many = pass.kind == PassKind::Broadcast;
+    if (many && pass.to_agent.is_some()) || (!many && !pass.to_agents.is_empty()) {
+        return Err(Refusal::ReceiverMismatch);
+    }
+    match pass.kind {
+        PassKind::Sequential | PassKind::Delegation => single::decide(world, ask, pass, now),
+        PassKind::Broadcast => broadcast::decide(world, ask, pass, now),
+        PassKind::Escalation => escalate::decide(world, ask, pass, now),
+    }
+}
+
+/// The sender, its hold, and what it writes with the pass.
+struct Sender<'a> {
+    id: WorkflowId,
+    workflow: Option<&'a Workflow>,
+    agent: AgentId,
+    fence: Fence,
+    priority: Priority,
+    /// The event that begins the workflow, when this pass begins it.
+    begins: Option<Event>,
+    changes: Changes,
+}
+
+fn sender<'a>(
+    world: &'a World,
+    ask: &Submission,
+    pass: &Pass,
+    now: Timestamp,
+) -> Result<Sender<'a>, Refusal> {
+    let written = &pass.context.context_variables;
+    let Some(id) = pass.workflow else {
+        let priority = pass.priority.unwrap_or_default();
+        let about = (&pass.reason, priority, &pass.context.constraints);
+        let begins = Some(start::begin(world, ask, about, written, now)?);
+        return Ok(Sender {
+            id: ask.id.workflow(),
+            workflow: None,
+            agent: ask.actor.agent(),
+            fence: Fence::default().next(),
+            priority,
+            begins,
+            changes: Changes::new(),
+        });
+    };
+    let workflow = world.workflow(id)?;
+    let (fence, hold) = holder::hold(id, workflow, ask, pass.fence)?;
+    free_to_pass(workflow, fence, pass.kind, &hold.agent)?;
+    let profile = &world.agent(&hold.agent)?.profile;
+    let changes = variables::changes(workflow, hold, profile, written, None, now)?;
+    Ok(Sender {
+        id,
+        workflow: Some(workflow),
+        agent: hold.agent.clone(),
+        fence,
+        priority: pass.priority.unwrap_or(inherited(workflow, hold, pass.kind)),
+        begins: None,
+        changes,
+    })
+}
+
+/// How urgent it is if nobody says: as the workflow, and a question as what it is about.
+fn inherited(workflow: &Workflow, hold: &Hold, kind: PassKind) -> Priority {
+    let held = hold.handoff.and_then(|id| workflow.handoffs.get(&id));
+    match (kind, held) {
+        (PassKind::Escalation, Some(handoff)) => handoff.terms.priority,
+        (PassKind::Escalation, None)
+        | (PassKind::Sequential | PassKind::Delegation | PassKind::Broadcast, _) => {
+            workflow.priority
+        }
+    }
+}
+
+/// Refuses a pass while something the sender passed before stands in the way.
+fn free_to_pass(
+    workflow: &Workflow,
+    fence: Fence,
+    kind: PassKind,
+    agent: &AgentId,
+) -> Result<(), Refusal> {
+    for open in workflow.open_under(fence) {
+        let handoff = open.terms.id;
+        match &open.terms.kind {
+            Kind::Sequential => {
+                return Err(Refusal::PassPending { handoff, to: open.to.clone() });
+            }
+            Kind::Delegation(_) | Kind::Broadcast(_) | Kind::Escalation(_) => (),
+        }
+        if open.terms.kind.is_blocking() && workflow.blocks(open) {
+            return Err(Refusal::SenderBlocked { agent: agent.clone(), handoff });
+        }
+    }
+    if kind == PassKind::Sequential {
+        if let (true, Some(owning)) = (workflow.owner != fence, workflow.owning()) {
+            let owner = owning.agent.clone();
+            return Err(Refusal::NotOwner { agent: agent.clone(), owner });
+        }
+        let blocking = workflow.open().filter(|handoff| workflow.blocks_owner(handoff));
+        let open: Vec<_> = blocking.map(|handoff| handoff.terms.id).collect();
+        if !open.is_empty() {
+            return Err(Refusal::SegmentOpen { open });
+        }
+    }
+    if workflow.handoffs.len() >= HANDOFFS_MAX {
+        return Err(Refusal::TooMany { what: "handoffs in one workflow", most: HANDOFFS_MAX });
+    }
+    if workflow.open().count() >= OPEN_HANDOFFS_MAX {
+        return Err(Refusal::TooMany { what: "open handoffs", most: OPEN_HANDOFFS_MAX });
+    }
+    Ok(())
+}
+
+/// The terms on which work comes back, if the protocol gives any.
+fn back(pass: &Pass) -> Option<Delegation> {
+    let back = &pass.return_protocol;
+    let (on_timeout, blocking) = (back.on_timeout, back.blocking);
+    back.timeout.map(|timeout| Delegation { timeout, on_timeout, blocking })
+}
+
+/// The terms of one handoff.
+fn terms(
+    id: HandoffId,
+    pass: &Pass,
+    sender: &Sender<'_>,
+    to_agent: AgentId,
+    kind: Kind,
+    gap: Vec<CapabilityId>,
+) -> Terms {
+    let context = &pass.context;
+    let named = || {
+        let mut names = context.share.clone();
+        names.extend(context.context_variables.keys().cloned());
+        names.sort();
+        names.dedup();
+        Some(names)
+    };
+    let (usual, shared) = match &kind {
+        Kind::Sequential => (Trigger::TaskCompletion, None),
+        Kind::Delegation(_) => (Trigger::ExplicitRequest, named()),
+        // Each copy is of the whole, and a question needs all there is to know.
+        Kind::Broadcast(_) => (Trigger::ExplicitRequest, None),
+        Kind::Escalation(_) => (Trigger::Escalation, None),
+    };
+    Terms {
+        id,
+        from_agent: sender.agent.clone(),
+        parent: sender.fence,
+        to_agent,
+        kind,
+        reason: pass.reason.clone(),
+        trigger: pass.trigger.unwrap_or(usual),
+        priority: sender.priority,
+        task: context.task_id.clone(),
+        history: context.conversation_history.clone(),
+        shared,
+        constraints: context.constraints.clone(),
+        required_capabilities: pass.validation.required_capabilities.clone(),
+        autonomy_budget: pass.validation.autonomy_budget,
+        gap,
+        decision_rationale: pass.audit.decision_rationale.clone(),
+        risk_level: pass.audit.risk_level,
+        routing: pass.routing,
+    }
+}
+
+/// The handoff as it will be once its beginning is recorded, for what follows in the same breath.
+fn as_begun(terms: &Terms, now: Timestamp) -> Handoff {
+    Handoff {
+        to: terms.to_agent.clone(),
+        terms: terms.clone(),
+        initiated_at: now,
+        attempts: Default::default(),
+        tried: Default::default(),
+        gap: terms.gap.clone(),
+        state: State::Initiated { answer_by: None, called: false },
+    }
+}
+
+/// Why this agent cannot take it, whoever it is passed to, if so.
+fn unfit(profile: &Profile, pass: &Pass) -> Option<Why> {
+    if profile.fit(&pass.validation.required_capabilities) == Fit::None {
+        return Some(Why { cause: Cause::CapabilityMismatch, reason: mismatch(profile, pass) });
+    }
+    let most = profile.autonomy_budget.max_risk;
+    let risky = pass.audit.risk_level > most && profile.role != Role::Human;
+    risky.then(|| Why { cause: Cause::Risk, reason: too_risky(profile, pass) })
+}
+
+/// Refuses an agent that may not decide so much by itself.
+fn trusted(profile: &Profile, pass: &Pass) -> Result<(), Refusal> {
+    if route::trusted(profile, pass.validation.autonomy_budget) {
+        return Ok(());
+    }
+    let needs = pass.validation.autonomy_budget.unwrap_or(0);
+    let has = profile.autonomy_budget.number.unwrap_or(0);
+    Err(Refusal::AutonomyTooSmall { agent: profile.id.clone(), has, needs })
+}
+
+/// What the receiver of this pass must be.
+fn wanted(pass: &Pass, priority: Priority) -> Wanted<'_> {
+    Wanted {
+        required: &pass.validation.required_capabilities,
+        risk: pass.audit.risk_level,
+        autonomy: pass.validation.autonomy_budget,
+        priority,
+    }
+}
+
+/// Why an agent with none of the capabilities does not take it.
+fn mismatch(profile: &Profile, pass: &Pass) -> Text {
+    let asked: Vec<_> = pass
+        .validation
+        .required_capabilities
+        .iter()
+        .take(8)
+        .map(|requirement| requirement.capability_id.as_str())
+        .collect();
+    let words = format!("capability_mismatch: {} has none of {}", profile.id, asked.join(", "));
+    words.parse().expect("names of limited length make a text")
+}
+
+/// Why an agent that may take only so much risk does not take it.
+fn too_risky(profile: &Profile, pass: &Pass) -> Text {
+    let risk = serde_json::to_value(pass.audit.risk_level).unwrap_or_default();
+    let most = serde_json::to_value(profile.autonomy_budget.max_risk).unwrap_or_default();
+    let (risk, most) = (risk.as_str().unwrap_or("?"), most.as_str().unwrap_or("?"));
+    let words = format!("risk: {} may take {most} risk at most, this is {risk}", profile.id);
+    words.parse().expect("names of limited length make a text")
+}

@@ -1,0 +1,132 @@
+//! Passing work to one agent: named, or chosen by what it can do.
+
+use std::collections::BTreeSet;
+
+use super::{Sender, as_begun, back, sender, terms, trusted, unfit, wanted};
+use crate::agent::{Agent, Fit, Role};
+use crate::command::{Pass, PassKind, Submission};
+use crate::decide::retry::{self, Why};
+use crate::decide::{arrival, artifact, news, route};
+use crate::effect::News;
+use crate::event::{Decision, Event, StreamId};
+use crate::handoff::{AtCapacity, Cause, Handoff, Kind, Priority, Terms};
+use crate::refusal::Refusal;
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::world::World;
+
+/// Decides whether the asker may pass work to one agent.
+///
+/// Whom the sender names is a suggestion. An agent that has none of the capabilities asked for, may
+/// not take so much risk, is full or is not well rejects by that, and the coordinator asks another:
+/// it is recorded like any other rejection, so the trail shows who was meant and what came of it.
+pub(super) fn decide(
+    world: &World,
+    ask: &Submission,
+    pass: &Pass,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let kind = kind(pass)?;
+    if let Some(named) = &pass.to_agent {
+        world.agent(named)?;
+    }
+    let sender = sender(world, ask, pass, now)?;
+    let to = receiver(world, pass, &sender)?;
+    if sender.agent == to.profile.id {
+        return Err(Refusal::SelfPass { agent: sender.agent });
+    }
+    trusted(&to.profile, pass)?;
+    let gap = match to.profile.fit(&pass.validation.required_capabilities) {
+        Fit::Whole | Fit::None => Vec::new(),
+        Fit::Partial(gap) => gap,
+    };
+    let to_agent = to.profile.id.clone();
+    let terms = terms(ask.id.handoff(), pass, &sender, to_agent, kind, gap);
+    initiate(world, ask, pass, sender, terms, to, now)
+}
+
+fn initiate(
+    world: &World,
+    ask: &Submission,
+    pass: &Pass,
+    sender: Sender<'_>,
+    terms: Terms,
+    to: &Agent,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let artifacts =
+        artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
+    let begun = as_begun(&terms, now);
+    let why_not = unfit(&to.profile, pass).or_else(|| passed_over(world, to, &begun));
+    let arrival = arrival::at(world, sender.workflow, to, &terms, now);
+    let waits = why_not.is_some();
+    let (answer_by, queued) = (arrival.answer_by.filter(|_| !waits), arrival.queued && !waits);
+    let mut events: Vec<Event> = sender.begins.into_iter().collect();
+    let (terms, variables) = (Box::new(terms), sender.changes);
+    events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued });
+    let effects = match why_not {
+        Some(why) => {
+            let home = (sender.id, sender.workflow);
+            let (more, effects) = retry::after(world, home, &begun, why, now);
+            events.extend(more);
+            effects
+        }
+        None if queued => Vec::new(),
+        None => {
+            let handoff = begun.terms.id;
+            news::tell(world, &begun.to, sender.id, handoff, News::Arrived).into_iter().collect()
+        }
+    };
+    Ok(Decision { stream: StreamId::Workflow(sender.id), events, effects })
+}
+
+/// The agent that gets it: the one that is named, or the best for it.
+fn receiver<'a>(world: &'a World, pass: &Pass, sender: &Sender<'_>) -> Result<&'a Agent, Refusal> {
+    if let Some(named) = &pass.to_agent {
+        return world.agent(named);
+    }
+    let wanted = wanted(pass, sender.priority);
+    if wanted.required.is_empty() {
+        return Err(Refusal::ReceiverRequired);
+    }
+    let except = BTreeSet::from([sender.agent.clone()]);
+    let may_wait = pass.routing.at_capacity == AtCapacity::Queue;
+    route::best(world, &wanted, &except, may_wait).ok_or(Refusal::NobodyFits)
+}
+
+/// Why an agent that could take it is passed over, if so and if there is another.
+fn passed_over(world: &World, to: &Agent, begun: &Handoff) -> Option<Why> {
+    let unwell = to.profile.role != Role::Human && !to.health.is_good();
+    if unwell && let Some(next) = retry::next(world, begun, Cause::Unwell) {
+        // Work that can wait rather waits for its receiver than for a person.
+        let urgent = begun.terms.priority == Priority::Critical;
+        let reason = not_well(&begun.to);
+        let why = Why { cause: Cause::Unwell, reason };
+        return (urgent || next.profile.role != Role::Human).then_some(why);
+    }
+    if world.has_room(to, begun.terms.priority) {
+        return None;
+    }
+    retry::next(world, begun, Cause::AtCapacity)?;
+    Some(Why { cause: Cause::AtCapacity, reason: retry::at_capacity(world, begun) })
+}
+
+fn not_well(agent: &crate::id::AgentId) -> Text {
+    let words = format!("unavailable: {agent} is not well");
+    words.parse().expect("a name of limited length makes a text")
+}
+
+/// How the work is passed, if type and return protocol agree.
+fn kind(pass: &Pass) -> Result<Kind, Refusal> {
+    let expected = pass.return_protocol.expected;
+    let mismatch = |expected, kind, means| Refusal::ReturnMismatch { expected, kind, means };
+    match (pass.kind, expected) {
+        (PassKind::Sequential, Some(true)) => Err(mismatch(true, "sequential", "never comes back")),
+        (PassKind::Sequential, Some(false) | None) => Ok(Kind::Sequential),
+        (PassKind::Delegation, Some(false)) => Err(mismatch(false, "delegation", "comes back")),
+        (PassKind::Delegation, Some(true) | None) => {
+            back(pass).map(Kind::Delegation).ok_or(Refusal::TimeoutRequired)
+        }
+        (PassKind::Broadcast | PassKind::Escalation, _) => Err(Refusal::ReceiverRequired),
+    }
+}

@@ -1,0 +1,299 @@
+//! What an event about one handoff changes.
+
+use std::collections::BTreeSet;
+
+use super::hold::{answered, end_hold, hold, resumed, set_hold_due, take_load};
+use super::{keep, with_workflow, write};
+use crate::event::Event;
+use crate::handoff::{Attempts, Cause, Detail, Due, Handoff, Kind, Return, State, Terms};
+use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
+use crate::time::Timestamp;
+use crate::variables::Changes;
+use crate::workflow::Workflow;
+use crate::world::{Timer, World};
+
+/// Applies an event about one handoff.
+pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
+    match event {
+        Event::Initiated { .. } | Event::Accepted { .. } => begun(world, id, event, at),
+        // The attempt is over; what becomes of the handoff follows in the next event.
+        Event::Rejected { by, cause, .. } => rejected(world, by, *cause, at),
+        Event::Deferred { handoff, by, reason, until } => {
+            answered(world, by);
+            set_state(world, id, *handoff, |_| State::Deferred {
+                until: *until,
+                reason: reason.clone(),
+            });
+        }
+        Event::Resent { handoff, answer_by } => {
+            set_state(world, id, *handoff, |handoff| {
+                let called = matches!(handoff.state, State::Queued { until: None, .. });
+                State::Initiated { answer_by: *answer_by, called }
+            });
+        }
+        Event::Reminded { handoff, due } => set_state(world, id, *handoff, |handoff| {
+            let mut state = handoff.state.clone();
+            if let State::Accepted { due: next, .. } = &mut state {
+                *next = Some(*due);
+            }
+            state
+        }),
+        Event::TimedOut { handoff, fence, resend_at, .. } => {
+            end_hold(world, id, *fence);
+            if let Some(until) = resend_at {
+                set_state(world, id, *handoff, |handoff| {
+                    handoff.attempts.resends += 1;
+                    State::Queued { until: Some(*until), give_up: None }
+                });
+            }
+        }
+        Event::Completed { handoff, result, variables, artifacts, .. } => {
+            with_workflow(world, id, |workflow| {
+                apply_result(workflow, *handoff, result.as_deref(), variables, at);
+                keep(workflow, artifacts);
+            });
+            completed(world, id, *handoff, result.as_deref(), at);
+        }
+        Event::Failed { handoff, detail, .. } => failed(world, id, *handoff, detail, at),
+        Event::Queued { .. } | Event::Rerouted { .. } | Event::Reassigned { .. } => {
+            moved(world, id, event);
+        }
+        // These are about the workflow, or belong to other streams.
+        Event::Started { .. }
+        | Event::GroupOpened { .. }
+        | Event::Aggregated { .. }
+        | Event::Reclaimed { .. }
+        | Event::Overdue { .. }
+        | Event::Escalated { .. }
+        | Event::Progressed { .. }
+        | Event::VariablesSet { .. }
+        | Event::ArtifactAdded { .. }
+        | Event::ArtifactMarked { .. }
+        | Event::Locked { .. }
+        | Event::Unlocked { .. }
+        | Event::Closed { .. }
+        | Event::Registered { .. }
+        | Event::TokenIssued { .. }
+        | Event::TokenRevoked { .. }
+        | Event::HealthReported { .. }
+        | Event::Settled { .. }
+        | Event::Pruned { .. } => (),
+    }
+}
+
+/// An attempt ended: whoever said no is there, and whoever did not answer is not.
+fn rejected(world: &mut World, by: &AgentId, cause: Cause, at: Timestamp) {
+    match cause {
+        Cause::Answer => answered(world, by),
+        Cause::Unavailable => {
+            if let Some(agent) = world.agents.get_mut(by) {
+                agent.health.unavailable_since = Some(at);
+            }
+        }
+        // The coordinator said no in its name.
+        Cause::CapabilityMismatch | Cause::Risk | Cause::AtCapacity | Cause::Unwell => (),
+    }
+}
+
+/// Applies an event with which a handoff or a holding begins.
+fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
+    match event {
+        Event::Initiated { terms, variables, artifacts, answer_by, queued } => {
+            let state = match queued {
+                true => State::Queued { until: None, give_up: *answer_by },
+                false => State::Initiated { answer_by: *answer_by, called: false },
+            };
+            initiated(world, id, terms, state, at);
+            with_workflow(world, id, |workflow| {
+                write(workflow, terms.parent, variables, &terms.from_agent, at);
+                keep(workflow, artifacts);
+            });
+        }
+        Event::Accepted { handoff, by, fence, return_by, estimated_completion, done_by } => {
+            accepted(world, id, (*handoff, by, *fence), at);
+            set_state(world, id, *handoff, |_| State::Accepted {
+                fence: *fence,
+                since: at,
+                estimated_completion: *estimated_completion,
+                due: return_by.map(Due::Return),
+            });
+            set_hold_due(world, id, *fence, *done_by);
+        }
+        _ => (),
+    }
+}
+
+/// Applies an event that changes who has a handoff to answer.
+fn moved(world: &mut World, id: WorkflowId, event: &Event) {
+    match event {
+        Event::Queued { handoff, give_up, .. } => {
+            let give_up = *give_up;
+            set_state(world, id, *handoff, |_| State::Queued { until: None, give_up });
+        }
+        Event::Rerouted { handoff, to, gap, answer_by, .. } => {
+            let (to, gap, answer_by) = (to.clone(), gap.clone(), *answer_by);
+            set_state(world, id, *handoff, |handoff| {
+                handoff.attempts.reroutes += 1;
+                handoff.gap = gap;
+                let before = std::mem::replace(&mut handoff.to, to);
+                handoff.tried.insert(before);
+                State::Initiated { answer_by, called: false }
+            });
+        }
+        Event::Reassigned { handoff, to, gap, answer_by, .. } => {
+            let held = handoff_fence(world, id, *handoff);
+            if let Some(fence) = held {
+                end_hold(world, id, fence);
+            }
+            let (to, gap, answer_by) = (to.clone(), gap.clone(), *answer_by);
+            set_state(world, id, *handoff, |handoff| {
+                handoff.gap = gap;
+                let before = std::mem::replace(&mut handoff.to, to);
+                handoff.tried.insert(before);
+                State::Initiated { answer_by, called: false }
+            });
+        }
+        _ => (),
+    }
+}
+
+/// Changes where a handoff stands, and with it when the coordinator must look at it again and
+/// its place among those that wait for room.
+pub(super) fn set_state(
+    world: &mut World,
+    id: WorkflowId,
+    handoff_id: HandoffId,
+    next: impl FnOnce(&mut Handoff) -> State,
+) {
+    let Some(workflow) = world.workflows.get_mut(&id) else { return };
+    let Some(handoff) = workflow.handoffs.get_mut(&handoff_id) else { return };
+    let slept_until = handoff.state.wake_at();
+    world.queues.leave(handoff);
+    handoff.state = next(handoff);
+    world.queues.enter(handoff);
+    let sleeps_until = handoff.state.wake_at();
+    if slept_until != sleeps_until {
+        let timer = Timer::Handoff(handoff_id);
+        if let Some(at) = slept_until {
+            world.timers.remove(&(at, timer));
+        }
+        world.timers.extend(sleeps_until.map(|at| (at, timer)));
+    }
+}
+
+fn handoff_fence(world: &World, id: WorkflowId, handoff: HandoffId) -> Option<Fence> {
+    world.workflows.get(&id)?.handoffs.get(&handoff)?.state.fence()
+}
+
+fn initiated(world: &mut World, id: WorkflowId, terms: &Terms, state: State, at: Timestamp) {
+    let handoff = Handoff {
+        to: terms.to_agent.clone(),
+        terms: terms.clone(),
+        initiated_at: at,
+        attempts: Attempts::default(),
+        tried: BTreeSet::new(),
+        gap: terms.gap.clone(),
+        // Set below, with everything that follows from it.
+        state: State::AwaitingApproval,
+    };
+    world.homes.insert(terms.id, id);
+    with_workflow(world, id, |workflow| {
+        workflow.handoffs.insert(terms.id, handoff);
+    });
+    set_state(world, id, terms.id, |_| state);
+}
+
+fn accepted(
+    world: &mut World,
+    id: WorkflowId,
+    (handoff_id, by, fence): (HandoffId, &AgentId, Fence),
+    at: Timestamp,
+) {
+    let Some(workflow) = world.workflows.get_mut(&id) else {
+        return;
+    };
+    let seen = workflow.variables.clock();
+    workflow.fence = fence;
+    workflow.holds.insert(fence, hold(by, Some(handoff_id), seen, at));
+    workflow.readers.insert(by.clone());
+    let sequential =
+        workflow.handoffs.get(&handoff_id).is_some_and(|h| h.terms.kind == Kind::Sequential);
+    if sequential {
+        let before = std::mem::replace(&mut workflow.owner, fence);
+        end_hold(world, id, before);
+    }
+    take_load(world, by, id, fence);
+    answered(world, by);
+}
+
+fn completed(
+    world: &mut World,
+    id: WorkflowId,
+    handoff_id: HandoffId,
+    result: Option<&Return>,
+    at: Timestamp,
+) {
+    // A sequential handoff is over when it is accepted, and its receiver goes on holding the work;
+    // every other hold ends with its handoff.
+    let workflow = world.workflows.get(&id);
+    let Some(handoff) = workflow.and_then(|w| w.handoffs.get(&handoff_id)) else { return };
+    let ends = handoff.terms.kind != Kind::Sequential;
+    if let State::Accepted { .. } = handoff.state {
+        let by = handoff.to.clone();
+        answered(world, &by);
+    }
+    finish(world, id, handoff_id, ends, |_| State::Completed {
+        at,
+        result: result.cloned().map(Box::new),
+    });
+    resumed(world, id, handoff_id, at);
+}
+
+fn failed(
+    world: &mut World,
+    id: WorkflowId,
+    handoff_id: HandoffId,
+    detail: &Detail,
+    at: Timestamp,
+) {
+    if let Detail::Error { result } = detail {
+        let workflow = world.workflows.get(&id);
+        let by = workflow.and_then(|w| Some(w.handoffs.get(&handoff_id)?.to.clone()));
+        by.iter().for_each(|by| answered(world, by));
+        with_workflow(world, id, |workflow| {
+            workflow.tokens_consumed += result.tokens_consumed.unwrap_or(0);
+        });
+    }
+    finish(world, id, handoff_id, true, |_| State::Failed { at, detail: detail.clone() });
+    resumed(world, id, handoff_id, at);
+}
+
+fn finish(
+    world: &mut World,
+    id: WorkflowId,
+    handoff_id: HandoffId,
+    ends_hold: bool,
+    next: impl FnOnce(&mut Handoff) -> State,
+) {
+    let held = handoff_fence(world, id, handoff_id);
+    if let Some(fence) = held.filter(|_| ends_hold) {
+        end_hold(world, id, fence);
+    }
+    set_state(world, id, handoff_id, next);
+}
+
+fn apply_result(
+    workflow: &mut Workflow,
+    handoff_id: HandoffId,
+    result: Option<&Return>,
+    variables: &Changes,
+    at: Timestamp,
+) {
+    let Some(result) = result else { return };
+    workflow.tokens_consumed += result.tokens_consumed.unwrap_or(0);
+    let Some(handoff) = workflow.handoffs.get(&handoff_id) else {
+        return;
+    };
+    let by = handoff.to.clone();
+    write(workflow, result.fence, variables, &by, at);
+}

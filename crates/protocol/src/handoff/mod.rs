@@ -1,0 +1,145 @@
+//! A handoff: what is passed, how, and where it stands.
+
+mod kind;
+mod priority;
+mod returning;
+mod state;
+
+pub use kind::{
+    Aggregation, Assessment, Broadcast, Delegation, Escalation, Kind, Matter, OnTimeout, Trigger,
+};
+pub use priority::{Priority, PriorityError};
+pub use returning::{Content, ContentType, Return, ReturnStatus};
+pub use state::{Attempts, Cause, Detail, Due, State};
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Requirement, Risk};
+use crate::id::{AgentId, CapabilityId, Fence, HandoffId};
+use crate::text::{Body, Text};
+use crate::time::Timestamp;
+use crate::variables::VariableName;
+
+/// One handoff inside a workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Handoff {
+    /// What was asked for, as it was recorded when it began.
+    pub terms: Terms,
+    /// Who has it now to answer or to do; a reroute changes it, the terms keep the first.
+    pub to: AgentId,
+    /// When it began.
+    pub initiated_at: Timestamp,
+    /// How often it was tried, whatever the reason.
+    pub attempts: Attempts,
+    /// Who had it and did not take it.
+    #[serde(default)]
+    pub tried: BTreeSet<AgentId>,
+    /// Capabilities asked for that whoever has it lacks.
+    #[serde(default)]
+    pub gap: Vec<CapabilityId>,
+    /// Where it stands.
+    pub state: State,
+}
+
+/// What a handoff is about. It never changes after it was recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    /// Which handoff.
+    pub id: HandoffId,
+    /// Who passes.
+    pub from_agent: AgentId,
+    /// The fence of the sender's hold under which it is passed.
+    pub parent: Fence,
+    /// Whom it was meant for first.
+    pub to_agent: AgentId,
+    /// How it is passed.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// Why.
+    pub reason: Text,
+    /// What set it off.
+    pub trigger: Trigger,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// The subtask in the sender's words; absent when the whole work moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Text>,
+    /// Messages that travel with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Body>,
+    /// The variables that a delegate may see; absent means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Vec<VariableName>>,
+    /// What it may cost.
+    #[serde(default, skip_serializing_if = "Constraints::is_empty")]
+    pub constraints: Constraints,
+    /// What the receiver must be able to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_capabilities: Vec<Requirement>,
+    /// How much autonomy the task needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autonomy_budget: Option<u64>,
+    /// Capabilities asked for that the receiver lacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gap: Vec<CapabilityId>,
+    /// Why the sender decided so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_rationale: Option<Text>,
+    /// How much can go wrong.
+    pub risk_level: Risk,
+    /// What happens when the receiver cannot take it.
+    #[serde(default)]
+    pub routing: Routing,
+}
+
+/// What a handoff may cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constraints {
+    /// Tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
+    /// The latest moment it is of use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+}
+
+impl Constraints {
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What happens when the receiver cannot take a handoff.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Routing {
+    /// When it says no, or does not answer.
+    pub on_rejection: OnRejection,
+    /// When it holds as much as it can.
+    pub at_capacity: AtCapacity,
+}
+
+/// What happens when the receiver says no, or does not answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnRejection {
+    /// Another that can do it is asked, at most three times, then a person.
+    #[default]
+    Reroute,
+    /// It has failed, and the work stays with its sender.
+    Fail,
+}
+
+/// What happens when the receiver holds as much as it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtCapacity {
+    /// It waits until there is room: the most urgent first, then first in first out.
+    #[default]
+    Queue,
+    /// Another that can do it and has room is asked; if there is none, it waits.
+    Reroute,
+}

@@ -1,0 +1,67 @@
+//! What comes back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::Produced;
+use crate::id::Fence;
+use crate::text::{Body, Text};
+use crate::variables::Changes;
+
+/// What a holder brings back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Return {
+    /// The number of the holding that brought it.
+    pub fence: Fence,
+    /// Whether it is what was asked for.
+    pub status: ReturnStatus,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Content>,
+    /// Variables that it changed.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub variables_changed: Changes,
+    /// Artifacts that it made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts_produced: Vec<Produced>,
+    /// Tokens that it cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_consumed: Option<u64>,
+    /// Anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Text>,
+}
+
+/// Whether a result is what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReturnStatus {
+    /// It is.
+    Success,
+    /// Some of it.
+    Partial,
+    /// It is not; the notes or the body say why.
+    Failed,
+    /// The holder ran out of time and says so itself.
+    Timeout,
+}
+
+/// A result and how to read it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    /// How to read it.
+    pub content_type: ContentType,
+    /// What it says.
+    pub body: Body,
+}
+
+/// How to read a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentType {
+    /// Words.
+    Text,
+    /// Data.
+    Json,
+    /// The id or path of an artifact.
+    ArtifactRef,
+}

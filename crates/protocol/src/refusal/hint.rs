@@ -1,0 +1,141 @@
+//! The next step for whoever was refused. The match is exhaustive: no refusal ships without one.
+
+use super::Refusal;
+
+impl Refusal {
+    /// Returns the next step for whoever was refused.
+    pub fn hint(&self) -> String {
+        let show = |id: String| format!("`baton show {id}` tells what came of it");
+        let wait = |id: String| format!("`baton wait {id}` tells how it goes on");
+        match self {
+            Self::UnknownAgent { .. }
+            | Self::UnknownWorkflow { .. }
+            | Self::UnknownHandoff { .. }
+            | Self::UnknownArtifact { .. }
+            | Self::UnknownToken { .. } => self.where_to_look(),
+            Self::WorkflowClosed { workflow, .. } => show(workflow.short()),
+            Self::HandoffOver { handoff, .. } => show(handoff.short()),
+            Self::AlreadyReturned { handoff } => show(handoff.short()),
+            Self::NotApproved { handoff } => {
+                format!("a person can run `baton approve {}`", handoff.short())
+            }
+            Self::NotSent { handoff } => wait(handoff.short()),
+            Self::AlreadyAccepted { handoff, .. } => wait(handoff.short()),
+            Self::ForAnother { .. } => "`baton inbox` shows what is for you".into(),
+            Self::NotAccepted { handoff, .. } => {
+                format!("`baton accept {}` first", handoff.short())
+            }
+            Self::StaleFence { .. }
+            | Self::FenceRequired { .. }
+            | Self::UnknownFence { .. }
+            | Self::FenceOfAnother { .. }
+            | Self::NotHolder { .. } => self.which_fence().into(),
+            Self::NotOwner { .. } => "return the subtask, or delegate a part of it".into(),
+            Self::SegmentOpen { .. } => {
+                "wait for them (`baton wait ID`) or take them back (`baton cancel ID`)".into()
+            }
+            Self::PassPending { handoff, .. } => {
+                format!("`baton wait {0}`, or `baton cancel {0}` to take it back", handoff.short())
+            }
+            Self::SenderBlocked { handoff, .. } => wait(handoff.short()),
+            Self::TimeoutRequired => "add --timeout, such as --timeout 30m".into(),
+            Self::ReturnMismatch { .. } => {
+                "a delegation comes back; a sequential handoff passes the work for good".into()
+            }
+            Self::ReceiverRequired
+            | Self::ReceiverMismatch
+            | Self::NobodyFits
+            | Self::TwiceNamed { .. }
+            | Self::AutonomyTooSmall { .. }
+            | Self::RationaleRequired
+            | Self::NothingToEscalate
+            | Self::TooHigh { .. }
+            | Self::NobodyAbove
+            | Self::NotAbove { .. } => self.whom_to_ask().into(),
+            Self::Suspended { handoff, .. } => wait(handoff.short()),
+            Self::SelfPass { .. } => "name another agent; `baton agent list` shows them".into(),
+            Self::DeadlinePassed { .. } => "give a moment that lies ahead, in UTC".into(),
+            Self::AtCapacity { agent, .. } => {
+                format!("finish something first; `baton inbox --agent {agent}` shows what it holds")
+            }
+            Self::StaleVariable { .. }
+            | Self::OutOfScope { .. }
+            | Self::ReadOnlyVariable { .. }
+            | Self::BadVariable { .. }
+            | Self::FileLocked { .. }
+            | Self::NotLocked { .. } => self.what_to_write(),
+            Self::TooMany { .. } => "docs/limits.md lists every limit".into(),
+            Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN".into(),
+            Self::NotYours { .. } => "ask whoever passed it, or the operator".into(),
+            Self::CoordinatorOnly => "leave it to the coordinator".into(),
+            Self::ReservedName { .. } => "choose another name for the agent".into(),
+            Self::KeyReused => "take another key; asking again means asking the same".into(),
+            Self::BadDigest => "let `baton token create` make the token".into(),
+        }
+    }
+
+    /// Where whoever named something that is not there finds what is.
+    fn where_to_look(&self) -> String {
+        match self {
+            Self::UnknownAgent { agent } => {
+                format!("`baton agent list` shows who there is; `baton agent add {agent}` adds it")
+            }
+            Self::UnknownWorkflow { .. } | Self::UnknownHandoff { .. } => {
+                "`baton list` shows what there is; any unique beginning of an id will do".into()
+            }
+            Self::UnknownArtifact { .. } => "`baton artifact list WORKFLOW` shows them".into(),
+            Self::UnknownToken { agent, .. } => format!("`baton token list --agent {agent}`"),
+            _ => "`baton list` shows what there is".into(),
+        }
+    }
+
+    /// Where whoever showed no fence, or the wrong one, finds its own.
+    fn which_fence(&self) -> &'static str {
+        match self {
+            Self::StaleFence { .. } => {
+                "stop working on it: the work went on without you; `baton inbox` shows yours"
+            }
+            Self::FenceRequired { .. } => {
+                "give the number that `baton accept` printed: --fence N, or BATON_FENCE"
+            }
+            Self::UnknownFence { .. } | Self::FenceOfAnother { .. } | Self::NotHolder { .. } => {
+                "`baton inbox` shows what you hold, and under which fence"
+            }
+            _ => "`baton inbox` shows what you hold",
+        }
+    }
+
+    /// How whoever could not write a variable or lock a file comes to do it.
+    fn what_to_write(&self) -> String {
+        match self {
+            Self::StaleVariable { found, .. } => {
+                format!("read it (`baton vars`), then write again with --if-version {found}")
+            }
+            Self::OutOfScope { .. } => "`baton agent show` lists its write_scopes".into(),
+            Self::ReadOnlyVariable { .. } => "choose another name".into(),
+            Self::BadVariable { .. } => "`baton vars --help` lists the names with a meaning".into(),
+            Self::FileLocked { holder, .. } => {
+                format!("ask {holder} to unlock it; `baton lock --list` shows until when it has it")
+            }
+            Self::NotLocked { .. } => "`baton lock --list` shows who has what".into(),
+            _ => "`baton vars` and `baton lock --list` show what there is".into(),
+        }
+    }
+
+    /// The next step for whoever asked the wrong one, or nobody.
+    fn whom_to_ask(&self) -> &'static str {
+        match self {
+            Self::ReceiverRequired => "name an agent (--to), or what it must do (--requires)",
+            Self::ReceiverMismatch => "use to_agents for a broadcast, and to_agent for the rest",
+            Self::NobodyFits => "`baton agent list` shows who can do what, and who is well",
+            Self::TwiceNamed { .. } => "name each recipient once",
+            Self::AutonomyTooSmall { .. } => "choose an agent with more, or keep the task",
+            Self::RationaleRequired => "add --rationale: what you cannot decide, and why",
+            Self::NothingToEscalate => "name the workflow, and the fence of your hold",
+            Self::TooHigh { .. } => "decide it, or reject it: a person is the last stop",
+            Self::NobodyAbove => "register a reviewer, an architect or a person",
+            Self::NotAbove { .. } => "leave out --to: the coordinator knows who is next",
+            _ => "`baton agent list` shows who there is",
+        }
+    }
+}
