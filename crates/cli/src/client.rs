@@ -109,6 +109,11 @@ impl Client {
         &self.workspace
     }
 
+    /// Whether the caller named the command, so that asking again is the same asking.
+    pub(crate) fn is_keyed(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// Asks for a change.
     pub(crate) fn command(&self, command: &Command) -> Result<Reply, Failure> {
         self.post("/v1/commands", command)
@@ -119,7 +124,8 @@ impl Client {
         let body = serde_json::to_string(body).map_err(|error| {
             Failure::usage(format!("cannot write this as JSON: {error}"), "check what was given")
         })?;
-        let within = if path == "/v1/backup" { WHOLE_LEDGER_WITHIN } else { REPLY_WITHIN };
+        let whole = ["/v1/backup", "/v1/audit/export"].contains(&path);
+        let within = if whole { WHOLE_LEDGER_WITHIN } else { REPLY_WITHIN };
         let key = Some(self.next_key()?);
         self.ask(&Ask {
             method: Method::POST,
@@ -127,7 +133,7 @@ impl Client {
             body: Some(body),
             key,
             within,
-            repeatable: path != TOKENS,
+            repeatable: path != TOKENS && path != "/v1/audit/export",
         })
     }
 
@@ -257,7 +263,7 @@ impl Client {
 }
 
 fn reading(path: String, wait: Duration) -> Ask {
-    let whole = path == "/v1/audit/verify";
+    let whole = path.starts_with("/v1/audit/verify") || path == "/v1/audit/prune";
     let within = if whole { WHOLE_LEDGER_WITHIN } else { REPLY_WITHIN };
     let within = within + wait;
     Ask { method: Method::GET, path, body: None, key: None, within, repeatable: true }

@@ -49,7 +49,7 @@ const TAKEN_OVER_BEGINNINGS: &[&str] = &["LC_", "XDG_"];
 /// Returns when a coordinator listens on the socket of `workspace`.
 pub(crate) fn launch(workspace: &Workspace) -> Result<(), Failure> {
     // A mistake in the settings is better told here than from the end of a log.
-    workspace.idle_after()?;
+    workspace.settings()?;
     let run = workspace.run();
     let unusable = |error: std::io::Error| {
         let sentence = format!("cannot use {}: {error}", run.display());

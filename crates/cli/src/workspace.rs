@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use baton_protocol::retention::Retention;
 use baton_protocol::time::Allowance;
 use baton_server::Socket;
 use serde::Deserialize;
@@ -25,6 +26,17 @@ const CONFIG: &str = r#"# Settings of this workspace. Everything here is optiona
 # How long the coordinator that a verb started stays when nobody asks it anything. Work, timers
 # and results outlive it. "never" keeps it until `baton stop`.
 # idle_after = "30m"
+
+# Write the audit of every handoff to files as well, one line a record, one file a day. The path is
+# seen from the workspace; <project> is the name of its folder. Without this it is not written.
+# audit_dir = "core/logs/<project>/handoff-audit"
+
+# For how many days the records of work that is over are kept before `baton audit prune` drops them.
+# These are minimums: more is allowed, less is not.
+# [retention]
+# closed_days = 30
+# completed_days = 90
+# escalated_days = 180
 "#;
 
 /// A folder with a `.baton/` in it.
@@ -100,12 +112,12 @@ impl Workspace {
         ledger.is_ok_and(|held| matches!(held.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// How long an unasked coordinator stays; nothing means for ever.
-    pub(crate) fn idle_after(&self) -> Result<Option<Duration>, Failure> {
+    /// What its configuration says.
+    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         let path = self.root.join(FOLDER).join("config.toml");
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(IDLE_AFTER)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => {
                 let sentence = format!("cannot read {}: {error}", path.display());
                 return Err(Failure::failed(sentence, "check the file's permissions"));
@@ -117,7 +129,13 @@ impl Workspace {
                 "correct that line, or remove it: every setting is optional",
             )
         })?;
-        Ok(config.idle_after.map_or(Some(IDLE_AFTER), |Idle(after)| after))
+        let project = self.root.file_name().unwrap_or_default().to_string_lossy();
+        let from_root = |dir: String| self.root.join(dir.replace("<project>", &project));
+        Ok(Settings {
+            idle_after: config.idle_after.map_or(Some(IDLE_AFTER), |Idle(after)| after),
+            retention: config.retention.map_or_else(Retention::default, |Kept(kept)| kept),
+            audit_dir: config.audit_dir.map(from_root),
+        })
     }
 }
 
@@ -145,6 +163,41 @@ fn resolved(root: &Path) -> Result<PathBuf, Failure> {
 #[serde(deny_unknown_fields)]
 struct Config {
     idle_after: Option<Idle>,
+    audit_dir: Option<String>,
+    retention: Option<Kept>,
+}
+
+/// What holds in a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// How long an unasked coordinator stays; nothing means for ever.
+    pub(crate) idle_after: Option<Duration>,
+    /// How long records are kept.
+    pub(crate) retention: Retention,
+    /// Where the audit is also written as files.
+    pub(crate) audit_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Days")]
+struct Kept(Retention);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Days {
+    closed_days: Option<u32>,
+    completed_days: Option<u32>,
+    escalated_days: Option<u32>,
+}
+
+impl TryFrom<Days> for Kept {
+    type Error = String;
+
+    fn try_from(days: Days) -> Result<Self, String> {
+        let Days { closed_days, completed_days, escalated_days } = days;
+        let kept = Retention::of_days(closed_days, completed_days, escalated_days);
+        kept.map(Self).map_err(|error| error.to_string())
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -179,8 +232,6 @@ fn parse(text: &str) -> Result<Config, String> {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::expect;
-
     use super::*;
 
     #[test]
@@ -190,6 +241,9 @@ mod tests {
         let uncommented = CONFIG.replace("# idle_after", "idle_after");
         let config = parse(&uncommented).expect("our own configuration");
         assert_eq!(config.idle_after, Some(Idle(Some(IDLE_AFTER))));
+        let uncommented = uncommented.replace("# [ret", "[ret").replace("# clo", "clo");
+        let config = parse(&uncommented).expect("our own configuration");
+        assert_eq!(config.retention, Some(Kept(Retention::default())));
         let never = parse("idle_after = \"never\"").expect("a setting");
         assert_eq!(never.idle_after, Some(Idle(None)));
     }
@@ -197,8 +251,11 @@ mod tests {
     #[test]
     fn a_wrong_setting_is_named_with_its_line() {
         let said = |text: &str| parse(text).expect_err("a wrong setting");
-        expect!["line 2: unknown field `idle_afer`, expected `idle_after`"]
-            .assert_eq(&said("\nidle_afer = \"1m\"\n"));
+        let unknown = said("\nidle_afer = \"1m\"\n");
+        let expected = "line 2: unknown field `idle_afer`, expected one of `idle_after`, ";
+        assert!(unknown.starts_with(expected), "{unknown}");
+        let short = said("[retention]\ncompleted_days = 89\n");
+        assert!(short.ends_with("completed_days is at least 90 days, found 89"), "{short}");
         let soon = said("idle_after = \"soon\"");
         assert!(soon.starts_with("line 1: `soon` is not a duration; expected"), "{soon}");
         assert!(soon.ends_with("or never"), "{soon}");

@@ -49,6 +49,7 @@ fn work_is_passed_taken_and_completed() {
         completed 297e7d5d
         no workflow is open
         intact: 7 records in 2 chains
+        signed: 7 records, 1 checkpoints agree
     "#]]
     .assert_eq(&told);
 

@@ -9,12 +9,14 @@ use baton_protocol::event::{Event, StreamId};
 use baton_protocol::id::{CommandId, Fence, HandoffId};
 use baton_protocol::limits::BODY_INLINE_BYTES_MAX;
 use baton_protocol::refusal::Refusal;
+use baton_protocol::retention::Retention;
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::time::Timestamp;
 use baton_store::{Embedded, Ledger, LedgerError, Recorded, Request, TransactError};
 use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
+use crate::query::QueryError;
 use crate::view::Answer;
 
 /// Decides, records, and answers questions about what was recorded.
@@ -22,6 +24,7 @@ pub struct Engine {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) started_at: Timestamp,
+    pub(crate) retention: Retention,
 }
 
 /// Why a command came to nothing.
@@ -50,6 +53,16 @@ impl Engine {
         Ok(Self::on(Arc::new(Embedded::open(folder)?), Arc::new(SystemClock)))
     }
 
+    /// The same on another clock, for stories that take months.
+    pub fn open_at(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, LedgerError> {
+        Ok(Self::on(Arc::new(Embedded::open(folder)?), clock))
+    }
+
+    /// The same, although records are missing that a checkpoint was signed over.
+    pub fn open_accepting_loss(folder: &Path) -> Result<Self, LedgerError> {
+        Ok(Self::on(Arc::new(Embedded::open_accepting_loss(folder)?), Arc::new(SystemClock)))
+    }
+
     /// The same, with an observer that hears how many bytes each sync made durable.
     pub fn open_observed(
         folder: &Path,
@@ -62,7 +75,7 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        Self { ledger, clock, started_at }
+        Self { ledger, clock, started_at, retention: Retention::default() }
     }
 
     /// Takes a command from any entry, decides it, and records what was decided.
@@ -75,7 +88,7 @@ impl Engine {
             Command::Accept(accept) => Some((submission.id, accept.handoff)),
             _ => None,
         };
-        let submission = self.stow(submission).await?;
+        let submission = self.look_up(self.stow(submission).await?).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
         let request = Request {
@@ -94,6 +107,24 @@ impl Engine {
             true => Ok(answer(recorded)),
             false => Err(Refusal::KeyReused.into()),
         }
+    }
+
+    /// Adds what only history knows to a command that is about what is over.
+    async fn look_up(&self, mut submission: Submission) -> Result<Submission, SubmitError> {
+        if let (Command::Prune(prune), Actor::Operator) =
+            (&mut submission.command, &submission.actor)
+        {
+            prune.retention = self.retention;
+            prune.past = self.past_work().await.map_err(|error| match error {
+                QueryError::Refused(refusal) => SubmitError::Refused(refusal),
+                QueryError::Failed(failure) => SubmitError::Failed(failure),
+                QueryError::NotFound { .. } | QueryError::Ambiguous { .. } => {
+                    let why = error.to_string();
+                    SubmitError::Failed(LedgerError::Stopped { why })
+                }
+            })?;
+        }
+        Ok(submission)
     }
 
     /// Passes a refusal on. Work that its receiver wanted and has no room for does not just lie

@@ -3,22 +3,27 @@
 //! Every entry goes through [`Engine::submit`]; there is no second way to change anything. It
 //! knows neither HTTP nor terminals.
 
+mod audit_files;
 mod clock;
 mod engine;
 mod health;
 mod outbox;
 mod overview;
 mod process;
+mod proof;
 mod query;
+mod retention;
 mod timers;
 mod token;
 pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, SubmitError};
+pub use proof::{KeyError, verify_bundle};
 pub use query::{AuditQuery, HandoffQuery, QueryError, WorkflowQuery};
 pub use token::NewToken;
 
+pub use baton_store::Export;
 /// What the ledger can fail with.
 pub use baton_store::LedgerError as LedgerFailure;
 /// A ledger in memory, for tests and simulations of whatever stands on the engine.

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use baton_protocol::command::Actor;
 use baton_protocol::event::Event;
 use baton_protocol::id::WorkflowId;
-use baton_store::{Checked, Record, Scope};
+use baton_store::{Record, Scope};
 
 use crate::engine::Engine;
 use crate::query::{QueryError, unreadable};
-use crate::view::{Stats, Status, Verified};
+use crate::view::{Stats, Status};
 
 impl Stats {
     /// Counts `n` records of a type, passed from one agent to another if it is about a handoff.
@@ -89,13 +89,9 @@ impl Engine {
             agents,
             outbox,
             cut_at_start: condition.cut,
+            signed: condition.signed,
+            unsigned: condition.unsigned,
         })
-    }
-
-    /// Reads every record and follows every chain.
-    pub async fn verify(&self) -> Result<Verified, QueryError> {
-        let Checked { records, streams, problem } = self.ledger.check().await?;
-        Ok(Verified { records, streams, problem })
     }
 
     /// Copies the ledger into an empty folder while work goes on. Returns how many files and bytes.

@@ -21,6 +21,7 @@ pub mod planted;
 mod queue;
 pub mod reach;
 pub mod refusal;
+pub mod retention;
 pub mod text;
 pub mod time;
 pub mod variables;

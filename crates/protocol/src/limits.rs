@@ -45,6 +45,8 @@ pub const LOCKS_MAX: usize = 10_000;
 pub const LOCKS_PER_HOLD_MAX: usize = 1_024;
 /// Paths in one lock or unlock.
 pub const LOCK_PATHS_MAX: usize = 256;
+/// Workflows that one record of a prune names.
+pub const PRUNED_WORKFLOWS_MAX: usize = 1_000;
 /// Words of a command that Baton starts.
 pub const WORDS_MAX: usize = 64;
 /// Bytes of one such word.

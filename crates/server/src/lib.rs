@@ -8,6 +8,7 @@ mod commands;
 mod idle;
 mod marks;
 mod problem;
+mod proof;
 mod reads;
 mod routes;
 mod serve;

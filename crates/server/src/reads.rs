@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{FromRequestParts, Path, Query, State};
 use axum::http::request::Parts;
 use baton_engine::view::{
-    AgentView, Found, HandoffLine, HandoffView, Inbox, LockView, Package, Stats, Status, Verified,
+    AgentView, Found, HandoffLine, HandoffView, Inbox, LockView, Package, Stats, Status,
     WorkflowLine, WorkflowView,
 };
 use baton_engine::{AuditQuery, HandoffQuery, WorkflowQuery};
@@ -30,7 +30,7 @@ type Answered<T> = Result<Json<T>, Problem>;
 type Shared = State<Arc<App>>;
 
 /// The parameters of a query, with the bad one named.
-pub(crate) struct Asked<T>(T);
+pub(crate) struct Asked<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
     type Rejection = Problem;
@@ -227,11 +227,6 @@ pub(crate) async fn audit(
     let more = !newest && records.len() == limit;
     let next = records.last().filter(|_| more).and_then(|record| record["seq"].as_u64());
     Ok(Json(AuditAnswer { records, next }))
-}
-
-pub(crate) async fn verify(State(app): Shared, Caller(viewer): Caller) -> Answered<Verified> {
-    crate::commands::operator_only(&viewer, "check the whole ledger")?;
-    Ok(Json(app.engine.verify().await?))
 }
 
 #[derive(Deserialize)]

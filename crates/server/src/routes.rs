@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::idle::Activity;
 use crate::problem::Problem;
-use crate::{commands, idle, reads};
+use crate::{commands, idle, proof, reads};
 
 /// What every request needs.
 pub(crate) struct App {
@@ -36,7 +36,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/inbox", get(reads::inbox))
         .route("/v1/find/{prefix}", get(reads::find))
         .route("/v1/audit", get(reads::audit))
-        .route("/v1/audit/verify", get(reads::verify))
+        .route("/v1/audit/verify", get(proof::verify))
+        .route("/v1/audit/checkpoint", get(proof::checkpoint))
+        .route("/v1/audit/export", post(proof::export))
+        .route("/v1/audit/prune", get(proof::prunable))
         .route("/v1/stats", get(reads::stats))
         .route("/v1/locks", get(reads::locks))
         .route("/v1/tokens", post(commands::create_token))

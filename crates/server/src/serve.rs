@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_engine::{Engine, LedgerFailure, causes};
+use baton_protocol::retention::Retention;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -30,6 +31,12 @@ pub struct Options {
     pub workspace: PathBuf,
     /// After how long without a caller it ends; absent means never.
     pub idle_after: Option<Duration>,
+    /// How long records are kept at least before a prune may drop them.
+    pub retention: Retention,
+    /// Where the audit is also written as files, if it is.
+    pub audit_dir: Option<PathBuf>,
+    /// Whether to start although records are missing that a checkpoint was signed over.
+    pub accept_loss: bool,
 }
 
 /// Why a coordinator did not run, or stopped.
@@ -83,14 +90,23 @@ async fn run(options: &Options) -> Result<(), ServeError> {
         .mode(0o700)
         .create(&folder)
         .map_err(io_error(format!("make {}", folder.display())))?;
-    let engine = Arc::new(open(&options.workspace, &data)?);
+    let engine = Arc::new(open(options, &data)?);
     let socket = Socket::of(&data).map_err(io_error("name the socket"))?;
     let listener = listen(socket.path())?;
     tracing::info!(workspace = %options.workspace.display(), "the coordinator listens");
 
     let stopping = watch::Sender::new(false);
     let app = Arc::new(App { engine: engine.clone(), activity: Activity::default(), stopping });
+    let audit_dir = options.audit_dir.clone();
     let background = [
+        tokio::spawn({
+            let engine = engine.clone();
+            async move {
+                if let Some(folder) = audit_dir {
+                    engine.run_audit_files(folder).await;
+                }
+            }
+        }),
         tokio::spawn({
             let engine = engine.clone();
             async move { engine.run_timers().await }
@@ -115,13 +131,18 @@ async fn run(options: &Options) -> Result<(), ServeError> {
     ended
 }
 
-fn open(workspace: &Path, data: &Path) -> Result<Engine, ServeError> {
-    Engine::open(data).map_err(|failure| match &failure {
+fn open(options: &Options, data: &Path) -> Result<Engine, ServeError> {
+    let opened = match options.accept_loss {
+        true => Engine::open_accepting_loss(data),
+        false => Engine::open(data),
+    };
+    let engine = opened.map_err(|failure| match &failure {
         LedgerFailure::InUse { .. } => {
-            ServeError::AlreadyRunning { workspace: workspace.display().to_string() }
+            ServeError::AlreadyRunning { workspace: options.workspace.display().to_string() }
         }
         other => ServeError::Ledger { why: causes(other) },
-    })
+    })?;
+    Ok(engine.with_retention(options.retention))
 }
 
 /// Listens where only the system user of the workspace can reach it.

@@ -67,6 +67,15 @@ pub enum BlobError {
     },
 }
 
+/// Deletes a body that no record names any more. One that is not there is not an error.
+pub(crate) fn remove(disk: &dyn Disk, hash: &Hash) -> io::Result<()> {
+    let (folder, path) = place(hash);
+    match disk.remove(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.and_then(|()| disk.sync_dir(&folder)),
+    }
+}
+
 impl Blobs {
     /// Opens the store, making it where there is none. Whoever opens it holds the ledger's lock.
     pub fn open(disk: Arc<dyn Disk>) -> io::Result<Self> {

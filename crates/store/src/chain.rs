@@ -47,6 +47,7 @@ impl Chains {
 
     /// What was found, up to the first record that is wrong.
     pub(crate) fn checked(&self, problem: Option<String>) -> Checked {
-        Checked { records: self.records, streams: self.heads.len() as u64, problem }
+        let (records, streams) = (self.records, self.heads.len() as u64);
+        Checked { records, streams, problem, ..Checked::default() }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! It holds the states, the head of each live stream, and nothing about files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use baton_protocol::command::Target;
@@ -62,6 +62,11 @@ pub(crate) struct Core {
     last_at: Timestamp,
     /// Room to write events in, kept for the next command.
     drafts: Drafts,
+    /// Work whose records were pruned since the ledger was opened, to be carried out at the next
+    /// start.
+    pruning: Vec<WorkflowId>,
+    /// Work of which a stub was read back.
+    stubbed: HashSet<WorkflowId>,
 }
 
 /// A core as a snapshot keeps it.
@@ -71,6 +76,8 @@ struct Stored {
     heads: Vec<(StreamId, Head)>,
     next_seq: u64,
     last_at: Timestamp,
+    #[serde(default)]
+    pruning: Vec<WorkflowId>,
 }
 
 impl Default for Core {
@@ -82,6 +89,8 @@ impl Default for Core {
             next_seq: SEQ_FIRST,
             last_at: Timestamp::default(),
             drafts: Drafts::default(),
+            pruning: Vec::new(),
+            stubbed: HashSet::new(),
         }
     }
 }
@@ -202,6 +211,9 @@ impl Core {
             self.closed.remember(*id, seq);
             return;
         }
+        if let (StreamId::Workspace, Event::Pruned { workflows, .. }) = (stream, event) {
+            self.pruning.extend(workflows);
+        }
         let head = self.heads.entry(stream.clone()).or_default();
         head.version += 1;
         head.hash = hash;
@@ -218,10 +230,34 @@ impl Core {
             return Err(format!("record {} does not follow its stream's last one", record.seq));
         }
         self.last_at = self.last_at.max(record.at);
+        if let StreamId::Workflow(id) = &record.stream {
+            if let Event::Pruned { .. } = &record.event {
+                self.stubbed.insert(*id);
+                self.closed.remember(*id, record.seq);
+            }
+            // It is over, and a crash may have left the rest of its records as they were: nothing
+            // of it may come to life again.
+            if self.stubbed.contains(id) {
+                self.advance(&record.stream, &record.event, record.command, hash);
+                return Ok(());
+            }
+        }
         evolve(&mut self.world, &record.stream, &record.event, record.at);
         self.world.keep_effects(record.seq, &record.effects);
         self.advance(&record.stream, &record.event, record.command, hash);
         Ok(())
+    }
+
+    /// Says that all records were read back. Of work that was pruned nothing need be known.
+    pub(crate) fn replayed(&mut self) {
+        for id in self.stubbed.drain() {
+            self.heads.remove(&StreamId::Workflow(id));
+        }
+    }
+
+    /// Takes the work whose prune is not known to be carried out.
+    pub(crate) fn take_pruning(&mut self) -> Vec<WorkflowId> {
+        std::mem::take(&mut self.pruning)
     }
 
     /// The core as bytes that [`Core::restored`] reads.
@@ -232,12 +268,14 @@ impl Core {
             heads: Vec<(&'a StreamId, &'a Head)>,
             next_seq: u64,
             last_at: Timestamp,
+            pruning: &'a [WorkflowId],
         }
         serde_json::to_vec(&StoredRef {
             world: &self.world,
             heads: self.heads.iter().collect(),
             next_seq: self.next_seq,
             last_at: self.last_at,
+            pruning: &self.pruning,
         })
     }
 
@@ -252,6 +290,8 @@ impl Core {
             next_seq: stored.next_seq,
             last_at: stored.last_at,
             drafts: Drafts::default(),
+            pruning: stored.pruning,
+            stubbed: HashSet::new(),
         })
     }
 }

@@ -4,12 +4,11 @@
 //! it into lines; the syncer writes and syncs whatever lines there are, then lets the answers go.
 //!
 //! What damage can go unnoticed: opening trusts the newest snapshot and reads the log behind it. A
-//! damaged record there shows, because a later one says that it was durable, unless it belongs to
-//! the very last batch: that one looks like a batch which a crash tore before anybody was told, and
-//! is cut, with a word about it. A clean stop leaves a snapshot behind the last record, and then
-//! there is no such batch: what follows the snapshot was never there, and the record before it must
-//! be. So only damage to the last batch before a crash is taken for the crash. What lies before the
-//! snapshot is not read when opening; `check` reads all of it.
+//! damaged record there shows, because a later one says that it was durable, or a signed checkpoint
+//! does. Only records that are younger than the newest checkpoint and belong to the last batch look
+//! like a batch which a crash tore before anybody was told; they are cut, with a word about it. A
+//! clean stop leaves a snapshot and a checkpoint behind the last record, and then there is no such
+//! batch. What lies before the snapshot is not read when opening; `check` reads all of it.
 //!
 //! A disk without room for a new segment or body is refused and tried again. A disk without room to
 //! overwrite what is pre-written (copy-on-write file systems) fails like any other: the ledger
@@ -18,7 +17,10 @@
 mod backup;
 mod check;
 mod decider;
+mod export;
 mod history;
+mod opening;
+mod prune;
 mod restore;
 mod syncer;
 #[cfg(test)]
@@ -40,12 +42,14 @@ use crate::disk::{Disk, RealDisk, is_full};
 use crate::hash::Hash;
 use crate::index::{Filter, Follower, HandoffRow, Index, Tally, WorkflowPage, WorkflowRow};
 use crate::ledger::{
-    Checked, Condition, Later, Ledger, LedgerError, Loan, Look, Recorded, Request, Scope,
-    TransactError, panicked,
+    Against, Checked, Condition, Export, Exported, Later, Ledger, LedgerError, Loan, Look,
+    Recorded, Request, Scope, TransactError, panicked,
 };
 use crate::loans::Loans;
-use crate::log::{LogError, Options};
+use crate::log::Options;
 use crate::past::Past;
+use crate::proof::Prover;
+use crate::proof::note::VerifierKey;
 use crate::record;
 
 use decider::{Decider, Job, LastBatch};
@@ -70,6 +74,8 @@ pub struct Tuning {
     pub records_between_snapshots: u64,
     /// How long a full disk is not tried again.
     pub full_pause: Duration,
+    /// Whether to open also when records are missing that a checkpoint was signed over.
+    pub accept_loss: bool,
 }
 
 impl Default for Tuning {
@@ -78,6 +84,7 @@ impl Default for Tuning {
             log: Options::default(),
             records_between_snapshots: RECORDS_BETWEEN_SNAPSHOTS,
             full_pause: FULL_PAUSE,
+            accept_loss: false,
         }
     }
 }
@@ -93,7 +100,10 @@ pub struct Embedded {
     blobs: Arc<Blobs>,
     committed: watch::Receiver<u64>,
     root: PathBuf,
+    disk: Arc<dyn Disk>,
     cut: Option<String>,
+    opened: u64,
+    prover: Arc<Prover>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
@@ -109,6 +119,14 @@ impl Embedded {
         Self::open_with(Arc::new(disk), root, Tuning::default(), observer)
     }
 
+    /// Opens it although records are missing that a checkpoint was signed over. That they are is
+    /// told by every check from then on.
+    pub fn open_accepting_loss(root: &Path) -> Result<Self, LedgerError> {
+        let disk = RealDisk::new(root).map_err(failed("cannot use the folder of the ledger"))?;
+        let tuning = Tuning { accept_loss: true, ..Tuning::default() };
+        Self::open_with(Arc::new(disk), root, tuning, None)
+    }
+
     /// Opens a ledger whose files lie on `disk`; the index, which is no part of the truth, lies in
     /// the real folder `root`.
     pub fn open_on(disk: Arc<dyn Disk>, root: &Path, tuning: Tuning) -> Result<Self, LedgerError> {
@@ -121,11 +139,8 @@ impl Embedded {
         tuning: Tuning,
         observer: Option<Observer>,
     ) -> Result<Self, LedgerError> {
-        let restored = restore::open(&disk, tuning.log).map_err(|error| match error {
-            LogError::Locked { folder } => LedgerError::InUse { folder },
-            LogError::DiskFull { .. } => LedgerError::DiskFull,
-            other => failed("cannot open the ledger")(other),
-        })?;
+        let index = root.join(INDEX);
+        let (restored, anchor) = opening::open(&disk, &index, tuning)?;
         let blobs = Blobs::open(disk.clone()).map_err(|error| match is_full(&error) {
             true => LedgerError::DiskFull,
             false => failed("cannot open the bodies")(error),
@@ -135,9 +150,11 @@ impl Embedded {
             format!("cut {} bytes from record {} on: {}", cut.bytes, cut.first_seq, cut.reason)
         });
         let reader = restored.log.reader();
-        let index = root.join(INDEX);
         let follower = Follower::spawn(&index, reader.clone(), last + 1, record::extract)
             .map_err(failed("cannot open the index"))?;
+        let hold = restored.log.hold();
+        let prover = Prover::spawn(disk.clone(), reader.clone(), last, anchor, hold);
+        let prover = Arc::new(prover.map_err(failed("cannot start a thread of the ledger"))?);
         let history = History { follower: Arc::new(follower), reader };
         let exchange = Arc::new(Exchange::default());
         exchange.durable.store(last, Ordering::Release);
@@ -157,9 +174,10 @@ impl Embedded {
         };
         let syncer = Syncer {
             log,
-            disk,
+            disk: disk.clone(),
             exchange: exchange.clone(),
             follower: history.follower.clone(),
+            prover: prover.clone(),
             committed: committed_tx,
             observer,
             preparing: Vec::new(),
@@ -169,7 +187,20 @@ impl Embedded {
             spawn("decider", move || decider.run(queue))?,
         ];
         let (jobs, blobs, root) = (Some(jobs), Arc::new(blobs), root.to_owned());
-        Ok(Self { jobs, exchange, history, blobs, committed, root, cut, threads })
+        let opened = last;
+        Ok(Self {
+            jobs,
+            exchange,
+            history,
+            blobs,
+            committed,
+            root,
+            disk,
+            cut,
+            opened,
+            prover,
+            threads,
+        })
     }
 
     async fn ask<T>(&self, job: impl FnOnce(decider::Reply<T>) -> Job) -> Result<T, LedgerError> {
@@ -317,17 +348,54 @@ impl Ledger for Embedded {
         })
     }
 
-    fn check(&self) -> Later<'_, Result<Checked, LedgerError>> {
+    fn check(&self, against: Against) -> Later<'_, Result<Checked, LedgerError>> {
         let last = self.exchange.durable.load(Ordering::Acquire);
         let reader = self.history.reader.clone();
-        let blobs = self.blobs.clone();
-        blocking(move || Ok(check::check(&reader, &blobs, last)))
+        let (disk, blobs, prover) = (self.disk.clone(), self.blobs.clone(), self.prover.clone());
+        blocking(move || {
+            let unsigned = prover.wait_for(last).err();
+            let proven = prover.proven();
+            let check = check::Check {
+                reader: &reader,
+                disk: &*disk,
+                blobs: &blobs,
+                last,
+                unsigned: unsigned.map(|why| (why, proven.halted.is_some())),
+                key: proven.key(),
+                against,
+            };
+            Ok(check.run())
+        })
+    }
+
+    fn export(&self, what: Export) -> Later<'_, Result<Exported, LedgerError>> {
+        let last = self.exchange.durable.load(Ordering::Acquire);
+        let (history, prover) = (self.history.clone(), self.prover.clone());
+        let disk = self.disk.clone();
+        Box::pin(async move {
+            self.caught_up().await?;
+            let work = move || export::export(&history, &*disk, &prover, last, &what);
+            blocking(work).await
+        })
+    }
+
+    fn checkpoint(&self) -> Later<'_, Result<(VerifierKey, String), LedgerError>> {
+        let last = self.exchange.durable.load(Ordering::Acquire);
+        let prover = self.prover.clone();
+        blocking(move || {
+            let proven = prover.wait_for(last).map_err(export::unsigned)?;
+            let key = proven.key().ok_or_else(|| export::unsigned("nothing is recorded".into()))?;
+            Ok((key, proven.note))
+        })
     }
 
     fn backup(&self, to: PathBuf) -> Later<'_, Result<(u64, u64), LedgerError>> {
         let last = self.exchange.durable.load(Ordering::Acquire);
         let (reader, root) = (self.history.reader.clone(), self.root.clone());
+        let prover = self.prover.clone();
         blocking(move || {
+            // A copy without its checkpoint is less, and better than none.
+            let _ = prover.wait_for(last);
             backup::backup(&reader, last, &root, &to).map_err(failed("cannot back up the ledger"))
         })
     }
@@ -338,7 +406,15 @@ impl Ledger for Embedded {
 
     fn condition(&self) -> Condition {
         let records = self.exchange.durable.load(Ordering::Acquire);
-        Condition { records, indexed: self.history.follower.indexed(), cut: self.cut.clone() }
+        let proven = self.prover.proven();
+        Condition {
+            records,
+            indexed: self.history.follower.indexed(),
+            cut: self.cut.clone(),
+            signed: proven.size(),
+            unsigned: proven.halted,
+            opened: self.opened,
+        }
     }
 }
 

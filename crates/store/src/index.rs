@@ -130,6 +130,13 @@ impl Index {
     }
 }
 
+/// Deletes the index at `path`, durably, because what it points into is about to change.
+pub(crate) fn discard(path: &Path) -> std::io::Result<()> {
+    schema::delete(path)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::File::open(folder)?.sync_all()
+}
+
 fn sqlite(path: &Path, source: rusqlite::Error) -> IndexError {
     IndexError::Sqlite { place: path.display().to_string(), source }
 }

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::hash::Hash;
 use crate::index::{Filter, HandoffRow, Tally, WorkflowPage, WorkflowRow};
+use crate::proof::note::VerifierKey;
 
 /// Something that comes later.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -139,6 +140,12 @@ pub struct Condition {
     pub indexed: u64,
     /// What was cut off at start because it was never acknowledged.
     pub cut: Option<String>,
+    /// Records that a signed checkpoint is over.
+    pub signed: u64,
+    /// Why no more checkpoints are signed, if that is so.
+    pub unsigned: Option<String>,
+    /// Records that were there at start.
+    pub opened: u64,
 }
 
 /// What a check of all records found.
@@ -148,8 +155,55 @@ pub struct Checked {
     pub records: u64,
     /// Streams whose chains were followed.
     pub streams: u64,
-    /// The first record that is wrong, and why.
+    /// What is wrong first, if anything is.
     pub problem: Option<String>,
+    /// The number of the first record that is wrong, where one can be named.
+    pub record: Option<u64>,
+    /// The stream of that record, where it can still be read.
+    pub stream: Option<String>,
+    /// Signed checkpoints that the records agree with.
+    pub checkpoints: u64,
+    /// How many records the newest of them is over.
+    pub signed: u64,
+    /// Records of which only the stub is left.
+    pub pruned: u64,
+    /// The key that the checkpoints are signed with.
+    pub key: Option<String>,
+    /// What is not wrong, and worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// What a check compares the ledger with, beside what lies in its own folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Against {
+    /// The key that the checkpoints must be signed with.
+    pub key: Option<VerifierKey>,
+    /// A checkpoint that was kept elsewhere, which the ledger must go on from.
+    pub since: Option<String>,
+}
+
+/// Which records a bundle holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// Only those of one workflow.
+    pub workflow: Option<WorkflowId>,
+    /// A checkpoint that was kept elsewhere, to prove that the ledger went on from it.
+    pub since: Option<String>,
+    /// The file to write, which must not exist.
+    pub to: PathBuf,
+}
+
+/// What was exported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// Records in the bundle.
+    pub records: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// How many records the checkpoint in it is over.
+    pub signed: u64,
+    /// The key to check it with.
+    pub key: String,
 }
 
 /// The durable record. Whatever else the system knows can be rebuilt from it.
@@ -197,8 +251,15 @@ pub trait Ledger: Send + Sync {
     /// Returns a body, checked against its name.
     fn blob(&self, hash: Hash) -> Later<'_, Result<Vec<u8>, LedgerError>>;
 
-    /// Reads every record and follows every chain.
-    fn check(&self) -> Later<'_, Result<Checked, LedgerError>>;
+    /// Reads every record, follows every chain, and compares all with the signed checkpoints.
+    fn check(&self, against: Against) -> Later<'_, Result<Checked, LedgerError>>;
+
+    /// Writes records to a file that can be checked without this ledger.
+    fn export(&self, what: Export) -> Later<'_, Result<Exported, LedgerError>>;
+
+    /// The key that checks this ledger's checkpoints, and the newest of them. Everything that is
+    /// durable now is signed first.
+    fn checkpoint(&self) -> Later<'_, Result<(VerifierKey, String), LedgerError>>;
 
     /// Copies what is durable into an empty folder, while others go on. Returns the number of
     /// files and bytes.

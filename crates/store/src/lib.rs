@@ -21,6 +21,7 @@ mod log;
 mod memory;
 mod pace;
 mod past;
+mod proof;
 mod recent;
 mod record;
 #[cfg(any(test, feature = "sim"))]
@@ -37,8 +38,8 @@ pub use index::{
     WorkflowPage, WorkflowRow,
 };
 pub use ledger::{
-    Checked, Condition, Decide, Later, Ledger, LedgerError, Loan, Look, Recorded, Request, Scope,
-    TransactError,
+    Against, Checked, Condition, Decide, Export, Exported, Later, Ledger, LedgerError, Loan, Look,
+    Recorded, Request, Scope, TransactError,
 };
 pub use line::{Envelope, LINE_BYTES_MAX, LineError, check, seal};
 pub use log::{
@@ -46,4 +47,6 @@ pub use log::{
     SEGMENT_BYTES_FIRST, SEGMENT_BYTES_MAX, SEQ_FIRST, VisitError,
 };
 pub use memory::Memory;
+pub use proof::bundle::verify_bundle;
+pub use proof::note::{Checkpoint, NoteError, VerifierKey};
 pub use record::Record;

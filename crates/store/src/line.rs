@@ -7,6 +7,10 @@
 //! The hash is SHA-256 over every byte of the line before `,"hash":`, so a torn or altered line
 //! shows by itself, to us and to anyone with `sha256sum`. Nothing here looks at what a record
 //! means; of its fields only the envelope is known.
+//!
+//! A record that was pruned leaves a stub, whose last field before the seal is the hash that the
+//! record had: `…,"pruned":"<64 hex digits>","hash":"<of the stub>"}`. It stands for the record in
+//! the chain and in the tree. No other record ends like this: theirs end in `"prev"`.
 
 use serde::Deserialize;
 
@@ -17,6 +21,7 @@ pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 const FIELD: &[u8] = b",\"hash\":\"";
 const CLOSE: &[u8] = b"\"}";
+const PRUNED: &[u8] = b",\"pruned\":\"";
 const SEAL_LENGTH: usize = FIELD.len() + Hash::HEX_LENGTH + CLOSE.len();
 
 /// Turns the JSON object at `buffer[start..]` into a stored line and returns its hash.
@@ -41,7 +46,36 @@ pub fn seal(buffer: &mut Vec<u8>, start: usize) -> Hash {
     hash
 }
 
-/// Checks that a line (without its newline) is as it was sealed, and returns its hash.
+/// Marks the line that is written to `buffer[start..]` as the stub of a record with this hash.
+pub(crate) fn seal_stub(buffer: &mut Vec<u8>, start: usize, record: &Hash) {
+    assert_eq!(buffer.pop(), Some(b'}'), "a stub is a JSON object");
+    buffer.extend_from_slice(PRUNED);
+    buffer.extend_from_slice(&record.hex());
+    buffer.extend_from_slice(CLOSE);
+    seal(buffer, start);
+}
+
+/// The hash of the record that a stub stands for; `body` is the line before its seal.
+fn pruned(body: &[u8]) -> Option<Hash> {
+    let at = body.len().checked_sub(PRUNED.len() + Hash::HEX_LENGTH + 1)?;
+    let hex = body[at..].strip_prefix(PRUNED)?.strip_suffix(b"\"")?;
+    Hash::from_hex(hex).ok()
+}
+
+/// Whether a line that [`check`] has passed is the stub of a pruned record.
+pub(crate) fn is_stub(line: &[u8]) -> bool {
+    line.len().checked_sub(SEAL_LENGTH).is_some_and(|length| pruned(&line[..length]).is_some())
+}
+
+/// The hash of a record as its line says, unchecked. For records that were checked before.
+pub(crate) fn said(line: &[u8]) -> Option<Hash> {
+    let (body, seal) = line.split_at_checked(line.len().checked_sub(SEAL_LENGTH)?)?;
+    let hex = seal.strip_prefix(FIELD)?.strip_suffix(CLOSE)?;
+    pruned(body).or_else(|| Hash::from_hex(hex).ok())
+}
+
+/// Checks that a line (without its newline) is as it was sealed, and returns the hash of its
+/// record: its own, or for a stub the one it stands for.
 pub fn check(line: &[u8]) -> Result<Hash, LineError> {
     let body_length = line.len().checked_sub(SEAL_LENGTH).ok_or(LineError::Unsealed)?;
     let (body, seal) = line.split_at(body_length);
@@ -51,7 +85,10 @@ pub fn check(line: &[u8]) -> Result<Hash, LineError> {
         .ok_or(LineError::Unsealed)?;
     let stored = Hash::from_hex(hex).map_err(|_| LineError::Unsealed)?;
     let found = Hash::of(body);
-    if found == stored { Ok(found) } else { Err(LineError::Altered { stored, found }) }
+    if found != stored {
+        return Err(LineError::Altered { stored, found });
+    }
+    Ok(pruned(body).unwrap_or(found))
 }
 
 /// What every record says about its place in the log.
@@ -128,6 +165,23 @@ mod tests {
             assert!(check(&bad).is_err(), "byte {at}");
             assert!(check(&line[..at]).is_err(), "cut at {at}");
         }
+    }
+
+    #[test]
+    fn a_stub_stands_for_its_record_and_any_changed_byte_shows() {
+        let record = Hash::of(b"the record");
+        let mut stub = br#"{"seq":2,"safe":1}"#.to_vec();
+        seal_stub(&mut stub, 0, &record);
+        stub.pop();
+        assert_eq!((check(&stub), said(&stub), is_stub(&stub)), (Ok(record), Some(record), true));
+        assert_eq!(Envelope::read(&stub).map(|e| (e.seq, e.safe)), Ok((2, 1)));
+        for at in 0..stub.len() {
+            let mut bad = stub.clone();
+            bad[at] ^= 1;
+            assert!(check(&bad).is_err(), "byte {at}");
+        }
+        let line = sealed(r#"{"seq":2,"safe":1}"#);
+        assert_eq!((said(&line), is_stub(&line)), (check(&line).ok(), false));
     }
 
     #[test]

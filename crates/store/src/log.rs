@@ -18,6 +18,7 @@ mod error;
 mod format;
 mod reader;
 mod recover;
+pub(crate) mod rewrite;
 mod scan;
 mod segment;
 #[cfg(test)]
@@ -135,8 +136,24 @@ impl Log {
         from: Cursor,
         visit: impl FnMut(Entry<'_>) -> Result<(), VisitError>,
     ) -> Result<(Self, Opened), LogError> {
+        Self::open_signed(disk, options, from, 0, visit)
+    }
+
+    /// Opens it likewise, knowing that the first `signed` records were durable once. If they are
+    /// not all there, that is [`LogError::Lost`], and the files stay as they are.
+    pub(crate) fn open_signed(
+        disk: Arc<dyn Disk>,
+        options: Options,
+        from: Cursor,
+        signed: u64,
+        visit: impl FnMut(Entry<'_>) -> Result<(), VisitError>,
+    ) -> Result<(Self, Opened), LogError> {
         let spare = segment::Spare::new(disk.clone(), lock(&*disk)?);
         let segments = segment::list(&*disk)?;
+        if segments.is_empty() && signed > 0 {
+            let why = "there is no segment".to_owned();
+            return Err(LogError::Lost { seq: SEQ_FIRST, signed, why });
+        }
         format::settle(&disk, segments.is_empty())?;
         if segments.is_empty() && from == Cursor::START {
             spare.clear()?;
@@ -145,6 +162,7 @@ impl Log {
             return Ok((log, Opened { next: Cursor::START, cut: None }));
         }
         let survey = recover::survey(&*disk, &segments, from, visit)?;
+        survey.holds(signed)?;
         let (blank, opened) = survey.settle(&*disk)?;
         spare.clear()?;
         // A killed process may have named a segment without syncing the name.
@@ -221,6 +239,11 @@ impl Log {
     /// Returns a reader of this log, for any thread.
     pub fn reader(&self) -> LogReader {
         LogReader::new(self.disk.clone())
+    }
+
+    /// Returns what keeps the ledger locked for as long as it is held.
+    pub(crate) fn hold(&self) -> Arc<dyn Send + Sync> {
+        self.spare.clone()
     }
 
     fn bytes_next(&self) -> u64 {

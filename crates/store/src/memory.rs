@@ -18,13 +18,14 @@ use crate::index::{
     Filter, HandoffRow, MATCHES_MAX, Prefix, Row, Tally, WorkflowPage, WorkflowRow, capped,
 };
 use crate::ledger::{
-    Checked, Condition, Later, Ledger, LedgerError, Loan, Look, Recorded, Request, Scope,
-    TransactError, panicked,
+    Against, Checked, Condition, Export, Exported, Later, Ledger, LedgerError, Loan, Look,
+    Recorded, Request, Scope, TransactError, panicked,
 };
 use crate::line;
 use crate::loans::Loans;
 use crate::log::SEQ_FIRST;
 use crate::past::Past;
+use crate::proof::note::VerifierKey;
 use crate::record::{self, Record};
 
 /// The ledger in memory.
@@ -230,6 +231,10 @@ fn now<'a, T: Send + 'a>(value: T) -> Later<'a, T> {
     Box::pin(std::future::ready(value))
 }
 
+fn no_files() -> LedgerError {
+    LedgerError::Stopped { why: "a ledger in memory has no files".to_owned() }
+}
+
 impl Ledger for Memory {
     fn transact(&self, request: Request) -> Later<'_, Result<Recorded, TransactError>> {
         let mut inner = self.inner();
@@ -291,7 +296,7 @@ impl Ledger for Memory {
         now(bytes.ok_or(LedgerError::NoBlob { hash }))
     }
 
-    fn check(&self) -> Later<'_, Result<Checked, LedgerError>> {
+    fn check(&self, _: Against) -> Later<'_, Result<Checked, LedgerError>> {
         let inner = self.inner();
         let mut chains = Chains::default();
         let mut lines = (SEQ_FIRST..).zip(&inner.lines);
@@ -303,9 +308,16 @@ impl Ledger for Memory {
         now(Ok(chains.checked(problem)))
     }
 
+    fn export(&self, _: Export) -> Later<'_, Result<Exported, LedgerError>> {
+        now(Err(no_files()))
+    }
+
+    fn checkpoint(&self) -> Later<'_, Result<(VerifierKey, String), LedgerError>> {
+        now(Err(no_files()))
+    }
+
     fn backup(&self, _: PathBuf) -> Later<'_, Result<(u64, u64), LedgerError>> {
-        let why = "a ledger in memory has no files".to_owned();
-        now(Err(LedgerError::Stopped { why }))
+        now(Err(no_files()))
     }
 
     fn committed(&self) -> watch::Receiver<u64> {
@@ -314,6 +326,6 @@ impl Ledger for Memory {
 
     fn condition(&self) -> Condition {
         let records = self.inner().lines.len() as u64;
-        Condition { records, indexed: records, cut: None }
+        Condition { records, indexed: records, ..Condition::default() }
     }
 }

@@ -63,8 +63,15 @@ pub(crate) struct Tail<'a> {
 
 /// Writes a record as a sealed line to the end of `buffer`.
 pub(crate) fn write(buffer: &mut Vec<u8>, head: &Head<'_>, event: &[u8], tail: &Tail<'_>) -> Hash {
-    const PLAIN: &str = "records are plain data";
     let start = buffer.len();
+    object(buffer, head, event, tail);
+    let hash = line::seal(buffer, start);
+    assert!(buffer.len() - start <= LINE_BYTES_MAX, "a record of {} bytes", buffer.len() - start);
+    hash
+}
+
+fn object(buffer: &mut Vec<u8>, head: &Head<'_>, event: &[u8], tail: &Tail<'_>) {
+    const PLAIN: &str = "records are plain data";
     serde_json::to_writer(&mut *buffer, head).expect(PLAIN);
     buffer.pop();
     buffer.extend_from_slice(b",\"event\":");
@@ -73,9 +80,35 @@ pub(crate) fn write(buffer: &mut Vec<u8>, head: &Head<'_>, event: &[u8], tail: &
     let brace = buffer.len();
     serde_json::to_writer(&mut *buffer, tail).expect(PLAIN);
     buffer[brace] = b',';
-    let hash = line::seal(buffer, start);
-    assert!(buffer.len() - start <= LINE_BYTES_MAX, "a record of {} bytes", buffer.len() - start);
-    hash
+}
+
+/// The stub that stands for the record of `line` once it is pruned: its place, its time, which
+/// command it was, and its hash. Nothing of what it said is left.
+pub(crate) fn stub(line: &[u8]) -> Option<Vec<u8>> {
+    let hash = line::said(line)?;
+    let record = Record::read(line).ok()?;
+    let envelope = line::Envelope::read(line).ok()?;
+    let (index, count) = envelope.part();
+    let head = Head {
+        seq: record.seq,
+        safe: envelope.safe,
+        part: (count > 1).then_some([index, count]),
+        at: record.at,
+        stream: &record.stream,
+        version: record.version,
+        command: record.command,
+        asked: record.asked,
+        by: "",
+    };
+    let event =
+        serde_json::to_vec(&Event::Pruned { workflows: Vec::new(), health: Default::default() })
+            .ok()?;
+    let tail = Tail { audit: None, effects: &[], prev: record.prev };
+    let mut buffer = Vec::new();
+    object(&mut buffer, &head, &event, &tail);
+    line::seal_stub(&mut buffer, 0, &hash);
+    buffer.pop();
+    Some(buffer)
 }
 
 /// The events of one decision in their stored form. They are written before anything changes,
@@ -208,14 +241,16 @@ pub(crate) fn extract(line: &[u8]) -> Option<Row<'_>> {
     };
     // Actors are agent names, perhaps with who acted for them; neither needs escapes in JSON.
     let actor = match found.by {
-        Cow::Borrowed(by) => Some(by),
+        Cow::Borrowed(by) => Some(by).filter(|by| !by.is_empty()),
         Cow::Owned(_) => None,
     };
     let audit = found.audit.as_ref();
+    // A stub tells no more than that there was something, and that it is over.
+    let stub = workflow.is_some() && found.event.kind == "pruned";
     Some(Row {
         seq: found.seq,
         at: found.at.as_micros(),
-        kind: found.event.kind,
+        kind: if stub { "stub" } else { found.event.kind },
         workflow,
         handoff: audit.map(|audit| *audit.handoff_id.as_bytes()),
         from: audit.map(|audit| audit.from_agent),
@@ -223,7 +258,10 @@ pub(crate) fn extract(line: &[u8]) -> Option<Row<'_>> {
         actor,
         command: Some(*found.command.as_bytes()),
         title: found.event.title.filter(|_| found.event.kind == "started"),
-        closes: found.event.ending.map(|ending| ending.how),
+        closes: match stub {
+            true => Some("pruned"),
+            false => found.event.ending.map(|ending| ending.how),
+        },
         handoff_state: audit.map(|_| match &found.event.detail {
             Some(detail) => detail.why,
             None => found.event.kind,

@@ -55,6 +55,14 @@ pub fn newest(disk: &dyn Disk) -> io::Result<Option<(u64, Vec<u8>)>> {
     Ok(None)
 }
 
+/// Drops all snapshots, because what they point into is about to change.
+pub(crate) fn forget(disk: &dyn Disk) -> io::Result<()> {
+    for seq in list(disk)? {
+        disk.remove(&path(seq))?;
+    }
+    disk.sync_dir(FOLDER)
+}
+
 fn path(seq: u64) -> String {
     format!("{FOLDER}/{PREFIX}{seq:0DIGITS$}{SUFFIX}")
 }

@@ -1,6 +1,5 @@
 //! `baton audit`: the ledger's records, and the proof that nobody changed them.
 
-use baton_engine::view::Verified;
 use baton_protocol::id::AgentId;
 use baton_protocol::time::Timestamp;
 use clap::{Args, Subcommand};
@@ -8,11 +7,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::client::Query;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::session::Session;
+use crate::show::Output;
 use crate::show::table::Table;
 use crate::show::time::absolute;
 use crate::value::{Id, When, at_least_one};
+use crate::verbs::proof::{Checkpoint, Export, Key, Prune, Verify};
 use crate::verbs::rows::readable;
 
 /// Records that one question may bring.
@@ -23,7 +24,9 @@ pub(crate) const RECORDS_MAX: u32 = 1_000;
 #[command(after_long_help = "\
 Examples:
   baton audit log --workflow 3f2a
-  baton audit verify")]
+  baton audit verify
+  baton audit export --out trail.jsonl
+  baton audit verify --bundle trail.jsonl --key \"$(cat shop.key)\"")]
 pub(crate) struct Audit {
     #[command(subcommand)]
     verb: Verb,
@@ -33,13 +36,29 @@ pub(crate) struct Audit {
 enum Verb {
     Log(LogArgs),
     Verify(Verify),
+    Export(Export),
+    Key(Key),
+    Checkpoint(Checkpoint),
+    Prune(Prune),
 }
 
 impl Audit {
+    /// Does what needs neither a workspace nor a coordinator, if that is what was asked.
+    pub(crate) fn offline(&self, out: Output) -> Option<Result<(), Failure>> {
+        match &self.verb {
+            Verb::Verify(verify) => verify.offline(out),
+            _ => None,
+        }
+    }
+
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         match self.verb {
             Verb::Log(log) => log.run(session),
             Verb::Verify(verify) => verify.run(session),
+            Verb::Export(export) => export.run(session),
+            Verb::Key(key) => key.run(session),
+            Verb::Checkpoint(checkpoint) => checkpoint.run(session),
+            Verb::Prune(prune) => prune.run(session),
         }
     }
 }
@@ -208,38 +227,5 @@ fn words(event: &Value) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
         None => event["ending"]["how"].as_str().unwrap_or_default().to_owned(),
-    }
-}
-
-/// Check the whole ledger against its hashes
-///
-/// Reads every record and follows every chain. Names the first record that is wrong, and exits
-/// with 1 then.
-#[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  baton audit verify")]
-struct Verify {}
-
-impl Verify {
-    fn run(self, session: &Session) -> Result<(), Failure> {
-        let reply = session.client.read("/v1/audit/verify")?;
-        let found: Verified = reply.read()?;
-        if let Some(problem) = found.problem {
-            if session.out.json {
-                session.out.raw(&reply.json)?;
-            }
-            return Err(Failure::new(
-                Exit::Failure,
-                "ledger-changed",
-                format!("the ledger is not as it was written: {problem}"),
-                "restore a backup, and find out who can write to .baton/ledger",
-            ));
-        }
-        session.out.answer(&reply, |page| {
-            let Verified { records, streams, .. } = found;
-            page.line(format!("intact: {records} records in {streams} chains"));
-            Ok(())
-        })
     }
 }

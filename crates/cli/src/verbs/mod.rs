@@ -20,6 +20,7 @@ mod life;
 mod list;
 mod lock;
 mod pass;
+mod proof;
 mod reassign;
 mod rows;
 mod serve;
@@ -112,7 +113,10 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::List(list) => list.run(&session(global, out)?),
         Verb::Show(show) => show.run(&session(global, out)?),
         Verb::Stats(stats) => stats.run(&session(global, out)?),
-        Verb::Audit(audit) => audit.run(&session(global, out)?),
+        Verb::Audit(audit) => match audit.offline(out) {
+            Some(done) => done,
+            None => audit.run(&session(global, out)?),
+        },
         Verb::Status(status) => status.run(&session(global, out)?),
         Verb::Stop(stop) => stop.run(&session(global, out)?),
         Verb::Backup(backup) => backup.run(&session(global, out)?),

@@ -35,6 +35,10 @@ pub(crate) struct Serve {
     /// Stop after this long without a request, or never [default: never in the foreground]
     #[arg(long, value_name = "DURATION", value_parser = idle_after)]
     idle_after: Option<IdleAfter>,
+    /// Start although records are missing that a checkpoint was signed over, and have every
+    /// `baton audit verify` tell of it from then on
+    #[arg(long)]
+    accept_loss: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +50,8 @@ fn idle_after(text: &str) -> Result<IdleAfter, String> {
 
 impl Serve {
     pub(crate) fn run(self, workspace: &Workspace) -> Result<(), Failure> {
-        let configured = workspace.idle_after()?;
+        let settings = workspace.settings()?;
+        let configured = settings.idle_after;
         let idle_after = match (self.idle_after, self.background) {
             (Some(IdleAfter(after)), _) => after,
             (None, true) => configured,
@@ -65,7 +70,14 @@ impl Serve {
             .init();
 
         let root = workspace.root().to_owned();
-        match baton_server::serve(&baton_server::Options { workspace: root, idle_after }) {
+        let options = baton_server::Options {
+            workspace: root,
+            idle_after,
+            retention: settings.retention,
+            audit_dir: settings.audit_dir,
+            accept_loss: self.accept_loss,
+        };
+        match baton_server::serve(&options) {
             Ok(()) => Ok(()),
             // Somebody serves this workspace, which is all that was wanted.
             Err(ServeError::AlreadyRunning { .. }) if self.background => Ok(()),
@@ -78,6 +90,10 @@ fn not_served(error: &ServeError) -> Failure {
     let why = causes(error);
     let hint = match error {
         ServeError::AlreadyRunning { .. } => "`baton status` tells which process it is",
+        ServeError::Ledger { why } if why.contains("a checkpoint is signed over") => {
+            "nothing was changed; restore `.baton` from a `baton backup`, or run `baton serve \
+             --accept-loss` once to go on without the records that are gone"
+        }
         ServeError::Ledger { why } if why.contains(" is damaged") => {
             "nothing was changed; restore `.baton/ledger` and `.baton/blobs` from a `baton backup` \
              into an empty .baton"
@@ -122,12 +138,20 @@ impl Status {
             page.field("workspace", session.client.workspace().root().display());
             page.field("since", both(status.started_at, page.now));
             page.field("records", format!("{} ({} indexed)", status.records, status.indexed));
+            page.field("signed", signed(&status));
             page.field("workflows", format!("{} open", status.open_workflows));
             page.field("agents", status.agents);
             page.field("outbox", status.outbox);
             page.field_if("cut at start", status.cut_at_start.as_ref());
             Ok(())
         })
+    }
+}
+
+fn signed(status: &view::Status) -> String {
+    match &status.unsigned {
+        Some(why) => format!("{} records; no more: {why}", status.signed),
+        None => format!("{} records", status.signed),
     }
 }
 

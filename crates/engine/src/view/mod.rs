@@ -3,12 +3,14 @@
 mod build;
 mod kinds;
 mod past;
+mod proof;
 mod sight;
 
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
 };
 pub(crate) use past::{Ended, Past, replay};
+pub use proof::{Exported, Prunable, PrunableLine, Signed, Verified};
 pub(crate) use sight::{Hidden, Sight, may_see};
 
 use std::collections::BTreeMap;
@@ -412,15 +414,10 @@ pub struct Status {
     pub outbox: u64,
     /// What was cut off at start because it was never acknowledged.
     pub cut_at_start: Option<String>,
-}
-
-/// What a check of the whole ledger found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verified {
-    /// Records that were read.
-    pub records: u64,
-    /// Streams whose chains were followed.
-    pub streams: u64,
-    /// The first record that is wrong, if one is, and why.
-    pub problem: Option<String>,
+    /// Records that a signed checkpoint is over.
+    #[serde(default)]
+    pub signed: u64,
+    /// Why no more checkpoints are signed, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsigned: Option<String>,
 }

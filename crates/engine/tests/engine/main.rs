@@ -188,7 +188,7 @@ async fn the_audit_says_what_the_specification_asks_for() {
     assert_eq!(hash.len(), 64);
     assert_eq!(last["trace_id"].as_str().map(str::len), Some(32));
     assert_eq!(last["span_id"].as_str().map(str::len), Some(16));
-    assert_eq!(scene.engine.verify().await.expect("checked").problem, None);
+    assert_eq!(scene.engine.verify(None, None).await.expect("checked").problem, None);
 }
 
 #[tokio::test]
@@ -323,8 +323,8 @@ async fn a_check_of_the_ledger_reads_the_bodies_too() {
         let submission = Submission::keyed(Actor::Operator, key, command);
         engine.submit(submission).await.expect("it is taken");
     }
-    assert_eq!(engine.verify().await.expect("checked").problem, None);
+    assert_eq!(engine.verify(None, None).await.expect("checked").problem, None);
     std::fs::remove_dir_all(folder.path().join("blobs")).expect("removed");
-    let problem = engine.verify().await.expect("checked").problem.expect("found");
+    let problem = engine.verify(None, None).await.expect("checked").problem.expect("found");
     assert!(problem.contains("record 3"), "{problem}");
 }

@@ -21,6 +21,7 @@ const SMALL: Tuning = Tuning {
     log: Options { segment_bytes_first: 4 * 1024, segment_bytes_max: 16 * 1024 },
     records_between_snapshots: 25,
     full_pause: Duration::ZERO,
+    accept_loss: false,
 };
 /// How often a run loses its disk.
 const LIVES: u32 = 3;

@@ -316,7 +316,8 @@ impl Stage {
 
     /// Follows every chain.
     pub(crate) async fn verify(&mut self) -> Went<()> {
-        let checked = self.ledger.check().await.map_err(|_| Halt::Down)?;
+        let checked =
+            self.ledger.check(baton_store::Against::default()).await.map_err(|_| Halt::Down)?;
         must(checked.problem.is_none(), "I24", || format!("{:?}", checked.problem))?;
         must(checked.records == self.facts.last_seq, "I24", || format!("{checked:?}"))?;
         Ok(())

@@ -18,6 +18,7 @@ use crate::artifact::{ArtifactStatus, Produced};
 use crate::handoff::{Constraints, Priority};
 use crate::id::{AgentId, ArtifactId, CommandId, Fence, HandoffId, WorkflowId};
 use crate::lock::{FilePath, LockMode};
+use crate::retention::Prune;
 use crate::text::{Body, Text};
 use crate::time::{Allowance, Timestamp};
 use crate::variables::Changes;
@@ -107,6 +108,8 @@ pub enum Command {
     WakeHold(WakeHold),
     /// An effect was carried out. Only Baton itself asks this.
     Settle(Settle),
+    /// Drop the records of work that is over and past its period.
+    Prune(Prune),
 }
 
 /// Which state a command is about.
@@ -213,7 +216,7 @@ impl Command {
             Command::Register(profile) => Target::Agent(profile.id.clone()),
             Command::IssueToken(IssueToken { agent, .. })
             | Command::RevokeToken(RevokeToken { agent, .. }) => Target::Agent(agent.clone()),
-            Command::Settle(_) => Target::Workspace,
+            Command::Settle(_) | Command::Prune(_) => Target::Workspace,
         }
     }
 }

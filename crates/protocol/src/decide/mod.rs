@@ -16,6 +16,7 @@ mod lock;
 mod news;
 mod pass;
 mod progress;
+mod prune;
 mod raise;
 mod reassign;
 mod reject;
@@ -59,5 +60,6 @@ pub fn decide(world: &World, ask: &Submission, now: Timestamp) -> Result<Decisio
         Command::Wake(wake) => wake::decide(world, ask, wake, now),
         Command::WakeHold(wake) => wake::hold(world, ask, wake, now),
         Command::Settle(settle) => settle::decide(world, ask, settle),
+        Command::Prune(prune) => prune::decide(world, ask, prune, now),
     }
 }

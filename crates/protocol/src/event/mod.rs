@@ -4,15 +4,19 @@ mod stream;
 
 pub use stream::{StreamError, StreamId};
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Profile, Token};
+use crate::agent::{Health, Profile, Token};
 use crate::artifact::{Artifact, ArtifactStatus};
 use crate::effect::{Effect, EffectId};
 use crate::handoff::{
     Aggregation, Cause, Constraints, Detail, Due, Priority, Return, Terms, Trigger,
 };
-use crate::id::{AgentId, ArtifactId, CapabilityId, Fence, GroupId, HandoffId, TokenId};
+use crate::id::{
+    AgentId, ArtifactId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId,
+};
 use crate::lock::{FilePath, LockMode};
 use crate::text::{BlobRef, Body, Text};
 use crate::time::Timestamp;
@@ -363,6 +367,17 @@ pub enum Event {
         /// How it went.
         note: Text,
     },
+    /// Records of work that is over were dropped. In the workspace's stream it names the work; in
+    /// the work's own stream it stands in the place of a record that was dropped.
+    Pruned {
+        /// Whose records.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        workflows: Vec<WorkflowId>,
+        /// How the agents were that were not just well, because the records that told of it may be
+        /// among those that go.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        health: BTreeMap<AgentId, Health>,
+    },
 }
 
 impl Event {
@@ -399,6 +414,7 @@ impl Event {
             Self::TokenIssued { .. } => "token_issued",
             Self::TokenRevoked { .. } => "token_revoked",
             Self::Settled { .. } => "settled",
+            Self::Pruned { .. } => "pruned",
         }
     }
 
@@ -451,7 +467,8 @@ impl Event {
             | Self::Registered { .. }
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
-            | Self::Settled { .. } => None,
+            | Self::Settled { .. }
+            | Self::Pruned { .. } => None,
         }
     }
 }

@@ -77,7 +77,8 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         | Event::TokenIssued { .. }
         | Event::TokenRevoked { .. }
         | Event::HealthReported { .. }
-        | Event::Settled { .. } => (),
+        | Event::Settled { .. }
+        | Event::Pruned { .. } => (),
     }
 }
 

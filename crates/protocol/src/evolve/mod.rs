@@ -27,6 +27,11 @@ pub fn evolve(world: &mut World, stream: &StreamId, event: &Event, at: Timestamp
             if let Event::Settled { effect, .. } = event {
                 world.outbox.remove(effect);
             }
+            if let Event::Pruned { health, .. } = event {
+                for (id, agent) in &mut world.agents {
+                    agent.health = health.get(id).copied().unwrap_or_default();
+                }
+            }
         }
     }
 }
@@ -121,7 +126,8 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         | Event::TokenIssued { .. }
         | Event::TokenRevoked { .. }
         | Event::HealthReported { .. }
-        | Event::Settled { .. } => (),
+        | Event::Settled { .. }
+        | Event::Pruned { .. } => (),
     }
 }
 

@@ -11,7 +11,7 @@ use super::desk::{accept, begin, complete, delegate, give_back};
 use super::{Desk, STOPS, Stop, handoff, request, submission, workflow};
 use crate::hash::Hash;
 use crate::index::Filter;
-use crate::ledger::{Scope, TransactError};
+use crate::ledger::{Against, Scope, TransactError};
 
 /// All records of a command, or none; side by side, in the order of its events.
 pub async fn a_command_is_recorded_whole_and_in_order(mut desk: Desk) {
@@ -140,7 +140,7 @@ pub async fn streams_are_chained_each_by_itself(mut desk: Desk) {
         heads.insert(record.stream, (record.version, hash));
     }
     assert_eq!(heads.len(), 3 + 6);
-    let checked = desk.ledger().check().await.expect("a ledger can be checked");
+    let checked = desk.ledger().check(Against::default()).await.expect("a ledger can be checked");
     let found = (checked.records, checked.streams, checked.problem);
     assert_eq!(found, (desk.count(), 9, None));
 }

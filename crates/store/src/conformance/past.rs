@@ -10,7 +10,7 @@ use super::desk::{accept, begin, complete, delegate};
 use super::{Desk, STOPS, Stop, handoff, story, workflow};
 use crate::hash::Hash;
 use crate::index::{Filter, WorkflowPage};
-use crate::ledger::{LedgerError, Loan};
+use crate::ledger::{Against, LedgerError, Loan};
 
 /// Tells the whole story of `workflows` workflows.
 async fn tell(desk: &Desk, workflows: usize) {
@@ -230,11 +230,12 @@ pub async fn a_body_comes_back_as_it_was(mut desk: Desk) {
 pub async fn a_check_names_the_first_bad_record(mut desk: Desk) {
     tell(&desk, 3).await;
     let count = desk.count();
-    let checked = desk.ledger().check().await.expect("a ledger can be checked");
+    let checked = desk.ledger().check(Against::default()).await.expect("a ledger can be checked");
     assert_eq!((checked.records, checked.problem), (count, None));
     for bad in [count - 1, 30, 7, 1] {
         desk.spoil(bad);
-        let checked = desk.ledger().check().await.expect("a ledger can be checked");
+        let checked =
+            desk.ledger().check(Against::default()).await.expect("a ledger can be checked");
         let problem = checked.problem.expect("the record is not what it was");
         assert!(problem.contains(&format!("record {bad} ")), "{bad}: {problem}");
         assert_eq!(checked.records, bad - 1);

@@ -9,7 +9,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use crate::blob;
+use crate::disk::RealDisk;
 use crate::log::{Cursor, LogReader, Position};
+use crate::proof::checkpoints::{CHECKPOINTS, Next, Notes};
+use crate::proof::note::Checkpoint;
 
 /// Copies the records up to `last`, and the bodies they may name, into the empty folder `to`.
 pub(super) fn backup(
@@ -29,6 +32,7 @@ pub(super) fn backup(
     make_folder(&to.join("ledger"))?;
     copied.file(&root.join("ledger/FORMAT"), &to.join("ledger/FORMAT"))?;
     copied.records(reader, last, &to.join("ledger"))?;
+    copied.checkpoints(last, root, to)?;
     fs::File::open(to.join("ledger"))?.sync_all()?;
     fs::File::open(to)?.sync_all()?;
     Ok((copied.files, copied.bytes))
@@ -66,6 +70,37 @@ impl Copied {
             }
         }
         fs::File::open(to)?.sync_all()
+    }
+
+    /// Copies the checkpoints over what is copied, and the key, so that the copy can go on. A key
+    /// that no copied checkpoint is signed with has signed nothing there yet.
+    fn checkpoints(&mut self, last: u64, root: &Path, to: &Path) -> io::Result<()> {
+        let disk = RealDisk::new(root)?;
+        let mut kept = String::new();
+        if root.join(CHECKPOINTS).exists() {
+            let mut notes = Notes::open(&disk, CHECKPOINTS)?;
+            while let Next::Note(note) = notes.next()? {
+                let text = note.split_once("\n\n").map_or("", |(text, _)| text);
+                if Checkpoint::said(&format!("{text}\n")).is_ok_and(|said| said.size <= last) {
+                    kept.push_str(&note);
+                    kept.push('\n');
+                }
+            }
+        }
+        let key = ["keys/checkpoint.key", "keys/checkpoint.key.new"];
+        let Some(from) = key.iter().map(|key| root.join(key)).find(|key| key.exists()) else {
+            return Ok(());
+        };
+        make_folder(&to.join("keys"))?;
+        if !kept.is_empty() {
+            let mut file = io::BufWriter::new(make_file(&to.join(CHECKPOINTS))?);
+            file.write_all(kept.as_bytes())?;
+            finish(file)?;
+            self.files += 1;
+            self.bytes += kept.len() as u64;
+        }
+        self.file(&from, &to.join(key[usize::from(kept.is_empty())]))?;
+        fs::File::open(to.join("keys"))?.sync_all()
     }
 
     fn records(&mut self, reader: &LogReader, last: u64, to: &Path) -> io::Result<()> {

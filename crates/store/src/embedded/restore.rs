@@ -60,9 +60,17 @@ pub(super) struct Restored {
 }
 
 /// Opens the log and brings the state up to its end.
-pub(super) fn open(disk: &Arc<dyn Disk>, options: Options) -> Result<Restored, LogError> {
+///
+/// At least `signed` records must be there: a checkpoint says so.
+pub(super) fn open(
+    disk: &Arc<dyn Disk>,
+    options: Options,
+    signed: u64,
+) -> Result<Restored, LogError> {
     let (mut core, from) = newest(&**disk);
-    let (log, opened) = Log::open(disk.clone(), options, from, |entry| follow(&mut core, entry))?;
+    let replay = |entry: Entry<'_>| follow(&mut core, entry);
+    let (log, opened) = Log::open_signed(disk.clone(), options, from, signed, replay)?;
+    core.replayed();
     Ok(Restored { log, opened, core, snapshot_seq: from.seq })
 }
 
@@ -75,6 +83,7 @@ pub(super) fn rebuild(
 ) -> Result<(Core, u64), LogError> {
     let (mut core, from) = newest(disk);
     reader.scan(from, last, |entry| follow(&mut core, entry))?;
+    core.replayed();
     Ok((core, from.seq))
 }
 

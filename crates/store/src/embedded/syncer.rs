@@ -17,6 +17,7 @@ use crate::index::Follower;
 use crate::ledger::LedgerError;
 use crate::log::{Log, LogError};
 use crate::pace;
+use crate::proof::Prover;
 
 /// A batch larger than this many bytes makes the decider wait.
 pub(super) const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -147,6 +148,7 @@ pub(super) struct Syncer {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) exchange: Arc<Exchange>,
     pub(super) follower: Arc<Follower>,
+    pub(super) prover: Arc<Prover>,
     pub(super) committed: watch::Sender<u64>,
     pub(super) observer: Option<Observer>,
     /// The threads that make the next segment: more than one, if appends were faster than they.
@@ -207,6 +209,7 @@ impl Syncer {
         }
         if !batch.lines.is_empty() {
             self.follower.advance(durable);
+            self.prover.advance(durable);
             self.committed.send_replace(durable);
             self.prepare();
         }

@@ -12,13 +12,17 @@ mod attack;
 mod conform;
 mod play;
 mod power;
+mod proof;
+mod prune;
 mod restart;
+mod tamper;
 
 /// Small numbers, so that short stories roll segments and take snapshots.
 const SMALL: Tuning = Tuning {
     log: Options { segment_bytes_first: 4 * 1024, segment_bytes_max: 16 * 1024 },
     records_between_snapshots: 10,
     full_pause: Duration::ZERO,
+    accept_loss: false,
 };
 
 /// A folder for the index, in memory where the system has such a place: no test needs it to last.

@@ -44,6 +44,16 @@ pub enum LogError {
         /// What is wrong with it, and how it is known to have been durable.
         why: String,
     },
+    /// Records that a checkpoint was signed over are not there. Nothing was changed.
+    #[error("record {seq} is damaged or missing: {why}, and a checkpoint is signed over {signed}")]
+    Lost {
+        /// The first record that is not there as it was.
+        seq: u64,
+        /// How many records the checkpoint is over.
+        signed: u64,
+        /// What was found in its place.
+        why: String,
+    },
     /// No room for the next segment. Nothing was written; appending may be tried again.
     #[error("no room left for the ledger in {place}")]
     DiskFull {

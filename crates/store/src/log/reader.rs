@@ -4,8 +4,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::scan::{Piece, Pieces};
-use super::{Cursor, Entry, LogError, Position, VisitError, segment};
+use super::{Cursor, Entry, LogError, Position, SEQ_FIRST, VisitError, segment};
 use crate::disk::{Disk, DiskFile};
+use crate::hash::Hash;
 use crate::line;
 
 /// How many segments are kept open, most recently used first.
@@ -49,11 +50,26 @@ impl LogReader {
         up_to_seq: u64,
         mut visit: impl FnMut(Entry<'_>) -> Result<(), VisitError>,
     ) -> Result<Cursor, LogError> {
+        self.walk(from, up_to_seq, |position, seq, bytes| {
+            let hash = line::check(bytes)
+                .map_err(|error| self.corrupt(position, seq, &error.to_string()))?;
+            visit(Entry { position, seq, hash, bytes })
+                .map_err(|source| LogError::Visit { seq, source })
+        })
+    }
+
+    /// Shows `visit` the lines from `from` up to and including `up_to_seq`, unchecked.
+    pub(crate) fn walk(
+        &self,
+        from: Cursor,
+        up_to_seq: u64,
+        mut visit: impl FnMut(Position, u64, &[u8]) -> Result<(), LogError>,
+    ) -> Result<Cursor, LogError> {
         let mut next = from;
         while next.seq <= up_to_seq {
             let segment = next.position.segment;
             let file = self.file(segment)?;
-            self.scan_segment(&*file, &mut next, up_to_seq, &mut visit)?;
+            self.walk_segment(&*file, &mut next, up_to_seq, &mut visit)?;
             if next.seq <= up_to_seq {
                 if next.seq == segment {
                     return Err(self.corrupt(next.position, next.seq, "it is not there"));
@@ -64,13 +80,37 @@ impl LogReader {
         Ok(next)
     }
 
+    /// Shows `visit` the hashes of the records as their lines say, from `from` up to and including
+    /// `up_to_seq`, and returns where to go on. The caller knows that the records are durable and
+    /// were checked: this costs a tenth of [`LogReader::scan`].
+    pub(crate) fn hashes(
+        &self,
+        from: Cursor,
+        up_to_seq: u64,
+        mut visit: impl FnMut(u64, Hash) -> Result<(), VisitError>,
+    ) -> Result<Cursor, LogError> {
+        self.walk(from, up_to_seq, |position, seq, bytes| {
+            let why = "the line does not end in its hash";
+            let hash = line::said(bytes).ok_or_else(|| self.corrupt(position, seq, why))?;
+            visit(seq, hash).map_err(|source| LogError::Visit { seq, source })
+        })
+    }
+
+    /// Returns the start of the segment in which the record `seq` is, or would be.
+    pub(crate) fn segment_of(&self, seq: u64) -> Result<Cursor, LogError> {
+        let segments = segment::list(&*self.disk)?;
+        let found = segments.into_iter().take_while(|first_seq| *first_seq <= seq).last();
+        let segment = found.unwrap_or(SEQ_FIRST);
+        Ok(Cursor { seq: segment, position: Position { segment, offset: 0 } })
+    }
+
     /// Goes on to `up_to_seq` or to the end of the segment.
-    fn scan_segment(
+    fn walk_segment(
         &self,
         file: &dyn DiskFile,
         next: &mut Cursor,
         up_to_seq: u64,
-        visit: &mut impl FnMut(Entry<'_>) -> Result<(), VisitError>,
+        visit: &mut impl FnMut(Position, u64, &[u8]) -> Result<(), LogError>,
     ) -> Result<(), LogError> {
         let mut pieces = Pieces::new(file, next.position.offset);
         while next.seq <= up_to_seq {
@@ -78,17 +118,28 @@ impl LogReader {
             let piece = pieces.next().map_err(|error| self.io(position.segment, error))?;
             let bytes = match piece {
                 Piece::Line(line) => line,
-                Piece::Blank | Piece::End => return Ok(()),
+                Piece::Blank | Piece::End => return self.nothing_more(pieces, *next),
                 Piece::Broken(why) => return Err(self.corrupt(position, seq, why)),
             };
-            let hash = line::check(bytes)
-                .map_err(|error| self.corrupt(position, seq, &error.to_string()))?;
             next.seq += 1;
             next.position.offset += bytes.len() as u64 + 1;
-            visit(Entry { position, seq, hash, bytes })
-                .map_err(|source| LogError::Visit { seq, source })?;
+            visit(position, seq, bytes)?;
         }
         Ok(())
+    }
+
+    /// Makes sure that a segment, whose successor has begun, is blank behind its last record.
+    fn nothing_more(&self, mut pieces: Pieces<'_>, next: Cursor) -> Result<(), LogError> {
+        let Cursor { seq, position } = next;
+        loop {
+            match pieces.next().map_err(|error| self.io(position.segment, error))? {
+                Piece::Blank => (),
+                Piece::End => return Ok(()),
+                Piece::Line(_) | Piece::Broken(_) => {
+                    return Err(self.corrupt(position, seq, "it is blank, and more follows"));
+                }
+            }
+        }
     }
 
     fn file(&self, segment: u64) -> Result<Arc<dyn DiskFile>, LogError> {
@@ -111,7 +162,7 @@ impl LogReader {
         LogError::io("read", &*self.disk, &segment::path(segment), error)
     }
 
-    fn corrupt(&self, position: Position, seq: u64, why: &str) -> LogError {
+    pub(crate) fn corrupt(&self, position: Position, seq: u64, why: &str) -> LogError {
         LogError::Corrupt {
             segment: self.disk.place(&segment::path(position.segment)),
             offset: position.offset,

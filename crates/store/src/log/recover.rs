@@ -58,6 +58,19 @@ pub(super) fn survey(
 }
 
 impl Survey {
+    /// Makes sure that the first `signed` records are there.
+    pub(super) fn holds(&self, signed: u64) -> Result<(), LogError> {
+        let seq = self.next.seq;
+        if seq > signed {
+            return Ok(());
+        }
+        let why = match &self.cut {
+            Some(cut) => cut.reason.clone(),
+            None => "the ledger ends before it".to_owned(),
+        };
+        Err(LogError::Lost { seq, signed, why })
+    }
+
     /// Blanks the cut tail and makes durable all that was shown.
     pub(super) fn settle(self, disk: &dyn Disk) -> Result<(Blank, Opened), LogError> {
         let Self { file, next, cut, fresh } = self;

@@ -140,7 +140,7 @@ pub(super) async fn judge(disk: &SimDisk, root: &Path, heard: &Heard, whole: &Wh
     let ledger = open(disk, root).unwrap_or_else(|error| {
         panic!("{what}: {}", crate::causes(&error));
     });
-    let checked = ledger.check().await.unwrap();
+    let checked = ledger.check(Against::default()).await.unwrap();
     let records = ledger.condition().records;
     assert_eq!((checked.records, checked.problem), (records, None), "{what}");
     assert_eq!(state(&ledger).await, from_scratch(&ledger).1, "{what}");

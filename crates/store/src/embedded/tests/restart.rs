@@ -108,14 +108,21 @@ fn a_clean_stop_leaves_nothing_that_damage_could_cut_off_in_silence() {
     run(async {
         let ledger = open(&spoilt, root.path()).unwrap();
         assert_eq!(ledger.condition().cut, None);
-        assert!(ledger.check().await.unwrap().problem.is_some());
+        assert!(ledger.check(Against::default()).await.unwrap().problem.is_some());
     });
-    // Without a clean stop, the last batch may have been torn, and the word about it says so.
+    // Without a snapshot a signed checkpoint says that it was there.
     let torn = disk.restart();
     for name in disk.list("ledger").unwrap().iter().filter(|name| name.starts_with("snapshot")) {
         torn.remove(&format!("ledger/{name}")).unwrap();
     }
     torn.corrupt(&path, |bytes| bytes[end - 100] ^= 1);
+    let before = torn.bytes(&path);
+    let error = open(&torn, root.path()).err().expect("damage is no torn tail");
+    assert!(crate::causes(&error).contains("a checkpoint is signed over"), "{error:?}");
+    assert_eq!(torn.bytes(&path), before, "nothing was changed");
+    // Without either, the last batch may have been torn, and the word about it says so.
+    torn.remove("ledger/checkpoints").unwrap();
+    torn.remove("keys/checkpoint.key").unwrap();
     run(async {
         let ledger = open(&torn, folder().path()).unwrap();
         let cut = ledger.condition().cut.expect("the last record is cut");
