@@ -103,7 +103,7 @@ async fn work_is_dropped_when_its_period_is_over_and_the_proof_holds() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_longer_period_of_the_workspace_holds() {
     let folder = tempfile::tempdir().expect("a folder");
-    drop(over(&opened(folder.path(), 0), "a", true).await);
+    over(&opened(folder.path(), 0), "a", true).await;
     let longer = Retention::of_days(None, Some(365), None).expect("more than the minimum");
     let engine = opened(folder.path(), 364).with_retention(longer);
     assert_eq!(pruned(&engine, "p1").await, []);
