@@ -100,6 +100,11 @@ impl Client {
         Ok(Self { runtime, workspace, caller, key, sent: Cell::new(0) })
     }
 
+    /// Whether a person asks in its own name.
+    pub(crate) fn is_operator(&self) -> bool {
+        matches!(self.caller, Caller::Operator)
+    }
+
     pub(crate) fn workspace(&self) -> &Workspace {
         &self.workspace
     }

@@ -34,6 +34,11 @@ impl Session {
         self.out.next(&commands);
     }
 
+    /// Whether a person asks in its own name.
+    pub(crate) fn is_operator(&self) -> bool {
+        self.client.is_operator()
+    }
+
     /// Where paths are typed from.
     pub(crate) fn place(&self) -> Place {
         Place::new(self.client.workspace().root())
@@ -52,6 +57,7 @@ impl Session {
         match self.find(id)? {
             Found::Workflow(workflow) => Ok(workflow),
             Found::Handoff(_) => Err(wrong_kind(id, "handoff", "workflow")),
+            Found::Broadcast(..) => Err(wrong_kind(id, "broadcast", "workflow")),
         }
     }
 
@@ -63,6 +69,7 @@ impl Session {
         match self.find(id)? {
             Found::Handoff(handoff) => Ok(handoff),
             Found::Workflow(_) => Err(wrong_kind(id, "workflow", "handoff")),
+            Found::Broadcast(..) => Err(wrong_kind(id, "broadcast", "handoff")),
         }
     }
 }

@@ -317,7 +317,7 @@ fn a_missing_capability_turns_a_pass_away_and_a_gap_is_told() {
     let pass = ["pass", "--to", "builder", "--reason", "r", "--requires", "rust:0.9"];
     let said = desk.run(&pass).fails(3);
     assert!(said.contains("builder cannot take it"), "{said}");
-    assert!(said.contains("`baton agent show builder` lists what it can do"), "{said}");
+    assert!(said.contains("is yours: `baton pass"), "{said}");
 
     desk.run(&["agent", "add", "builder", "--capability", "rust"]).ok();
     let ran = desk.run(&[&pass[..], &["--requires", "sql"]].concat());

@@ -61,6 +61,15 @@ fn crates_depend_only_on_what_lies_below_them() {
 }
 
 #[test]
+fn bugs_on_purpose_are_for_tests_alone() {
+    let root = root();
+    let mut manifests = vec![root.join("Cargo.toml")];
+    manifests.extend(children(&root.join("crates")).iter().map(|it| it.join("Cargo.toml")));
+    let texts = manifests.iter().filter_map(|path| fs::read_to_string(path).ok());
+    settle(texts.flat_map(|text| planted_for_people(&text)).collect());
+}
+
+#[test]
 fn the_protocol_is_pure_and_only_the_engine_knows_the_store() {
     settle(sources().iter().flat_map(out_of_place).collect());
 }
@@ -199,6 +208,21 @@ fn forbidden_dependencies(folder: &str, manifest: &str) -> Vec<String> {
     found
 }
 
+/// Finds where a manifest brings planted bugs to more than tests: a feature of that name may pass
+/// itself on, and dev-dependencies may switch it on.
+fn planted_for_people(manifest: &str) -> Vec<String> {
+    let mut manifest: toml::Table = manifest.parse().expect("cargo has read this manifest too");
+    let package = manifest.get("package").and_then(|it| it.get("name")).map(ToString::to_string);
+    manifest.remove("dev-dependencies");
+    if let Some(features) = manifest.get_mut("features").and_then(toml::Value::as_table_mut) {
+        features.remove("planted");
+    }
+    let named = manifest.to_string().contains("planted");
+    let place = package.unwrap_or_else(|| "Cargo.toml".to_owned());
+    let found = format!("{place}: `planted` outside dev-dependencies, expected bugs only in tests");
+    named.then_some(found).into_iter().collect()
+}
+
 fn out_of_place(source: &Source) -> Vec<String> {
     let (path, mut found) = (&source.path, Vec::new());
     if source.within("crates/protocol/src/") {
@@ -295,6 +319,16 @@ fn the_scan_finds_a_forbidden_arrow() {
     let hidden = "[target.'cfg(unix)'.dev-dependencies]\nledger = { package = \"baton-store\" }\n";
     assert_eq!(forbidden_dependencies("cli", hidden).len(), 1);
     assert_eq!(forbidden_dependencies("cloud", "").len(), 1);
+}
+
+#[test]
+fn the_scan_finds_bugs_that_people_would_get() {
+    let feature = "[features]\nplanted = [\"baton-protocol/planted\"]\n";
+    let tests = "[dev-dependencies]\nbaton-store = { features = [\"planted\"] }\n";
+    let people = "[dependencies]\nbaton-store = { features = [\"planted\"] }\n";
+    let by_default = "[features]\ndefault = [\"planted\"]\n";
+    let found = |text: &str| planted_for_people(text).len();
+    assert_eq!([feature, tests, people, by_default].map(found), [0, 0, 1, 1]);
 }
 
 #[test]

@@ -58,13 +58,14 @@ impl Engine {
     pub async fn run_health_checks(&self) {
         let mut changes = self.changes();
         loop {
-            if let Err(failure) = self.check_health().await {
-                tracing::warn!(%failure, "could not ask agents how they are");
-            }
-            // An error means that nothing is recorded any more.
+            // The pause comes first: starting often is not asking often. An error in it means that
+            // nothing is recorded any more.
             let stopped = async { while changes.changed().await.is_ok() {} };
             if tokio::time::timeout(duration(HEALTH_EVERY), stopped).await.is_ok() {
                 return;
+            }
+            if let Err(failure) = self.check_health().await {
+                tracing::warn!(%failure, "could not ask agents how they are");
             }
         }
     }

@@ -47,7 +47,8 @@ impl Engine {
 
     /// Counts over one workflow.
     pub async fn workflow_stats(&self, viewer: Actor, id: WorkflowId) -> Result<Stats, QueryError> {
-        let line = self.workflow(viewer, id).await?.line;
+        let line = self.workflow(viewer.clone(), id).await?.line;
+        let hidden = self.hidden(viewer, id).await?.handoffs;
         let mut stats = Stats {
             pending_handoffs: line.open_handoffs as u64,
             open_workflows: u64::from(line.status == "open"),
@@ -56,6 +57,9 @@ impl Engine {
         for line in self.records_of(id).await? {
             let event = Record::read(&line).map_err(unreadable)?.event;
             let (from, to) = match &event {
+                Event::Initiated { terms, .. } if hidden.contains(&terms.id.to_string()) => {
+                    continue;
+                }
                 Event::Initiated { terms, .. } => {
                     (Some(terms.from_agent.to_string()), Some(terms.to_agent.to_string()))
                 }

@@ -2,8 +2,6 @@
 //!
 //! Who asks matters: an agent sees the work it holds, held or passed, and no other.
 
-use std::collections::BTreeSet;
-
 use baton_protocol::World;
 use baton_protocol::command::Actor;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
@@ -11,14 +9,15 @@ use baton_protocol::limits::PAGE_ROWS_MAX;
 use baton_protocol::refusal::Refusal;
 use baton_protocol::text::BlobRef;
 use baton_protocol::time::Timestamp;
+use baton_protocol::workflow::Workflow;
 use baton_store::{Filter, LedgerError, Scope, WorkflowPage, WorkflowRow};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::engine::Engine;
 use crate::view::{
-    self, AgentView, Bodies, Found, HandoffLine, HandoffView, Inbox, LockView, Package, Past,
-    WorkflowLine, WorkflowView, may_see, sees,
+    self, AgentView, Bodies, Ended, Found, HandoffLine, HandoffView, Hidden, Inbox, LockView,
+    Package, Past, Sight, WorkflowLine, WorkflowView, may_see,
 };
 
 /// Which audit records are asked for.
@@ -144,18 +143,40 @@ impl Engine {
         viewer: Actor,
         id: WorkflowId,
     ) -> Result<WorkflowView, QueryError> {
+        let view =
+            move |world: &World, viewer: &Actor, workflow: &Workflow, ended: Option<&Ended>| {
+                view::workflow_view(world, viewer, id, workflow, ended)
+            };
+        self.seen_by(viewer, id, view).await
+    }
+
+    /// What `view` makes of a workflow, live or over, that `viewer` may see.
+    async fn seen_by<T: Send + 'static>(
+        &self,
+        viewer: Actor,
+        id: WorkflowId,
+        view: impl Fn(&World, &Actor, &Workflow, Option<&Ended>) -> T + Copy + Send + 'static,
+    ) -> Result<T, QueryError> {
         let seer = viewer.clone();
         let live = self.look(Scope::Workflow(id), move |world| {
             let workflow = world.workflows.get(&id).filter(|found| may_see(&seer, found))?;
-            Some(view::workflow_view(world, &seer, id, workflow, None))
+            Some(view(world, &seer, workflow, None))
         });
-        if let Some(view) = live.await? {
-            return Ok(view);
+        if let Some(seen) = live.await? {
+            return Ok(seen);
         }
         let past = self.past(id).await?;
         let workflow = past.world.workflows.get(&id).filter(|found| may_see(&viewer, found));
         let workflow = workflow.ok_or(Refusal::UnknownWorkflow { workflow: id })?;
-        Ok(view::workflow_view(&past.world, &viewer, id, workflow, past.ended.as_ref()))
+        Ok(view(&past.world, &viewer, workflow, past.ended.as_ref()))
+    }
+
+    /// What is kept from `viewer` in a workflow that it may see.
+    pub(crate) async fn hidden(&self, viewer: Actor, id: WorkflowId) -> Result<Hidden, QueryError> {
+        let hidden = |_: &World, viewer: &Actor, workflow: &Workflow, _: Option<&Ended>| {
+            Sight::of(viewer, workflow).hidden()
+        };
+        self.seen_by(viewer, id, hidden).await
     }
 
     /// Tells the story of a workflow again, from its records.
@@ -234,8 +255,8 @@ impl Engine {
         let lines = self.look(scope, move |world| {
             let mut lines: Vec<HandoffLine> = Vec::new();
             for (id, workflow) in world.workflows.iter().filter(|(_, w)| may_see(&viewer, w)) {
-                let handoffs =
-                    workflow.handoffs.values().filter(|one| sees(&viewer, workflow, one));
+                let sight = Sight::of(&viewer, workflow);
+                let handoffs = workflow.handoffs.values().filter(|one| sight.sees(one));
                 let wanted = handoffs.filter(|handoff| query.all || !handoff.state.is_over());
                 lines.extend(wanted.map(|handoff| view::handoff_line(*id, workflow, handoff)));
             }
@@ -295,6 +316,7 @@ impl Engine {
         let workflow = |row: &WorkflowRow| Found::Workflow(WorkflowId::from_bytes(row.uuid));
         let mut found: Vec<Found> = workflows.iter().map(workflow).collect();
         found.extend(handoffs.iter().map(|row| Found::Handoff(HandoffId::from_bytes(row.uuid))));
+        found.extend(self.broadcasts(prefix.clone()).await?);
         if let Actor::Agent(_) = &viewer {
             found = self.seen(&viewer, found).await?;
         }
@@ -305,10 +327,24 @@ impl Engine {
                 let name = |found: &Found| match found {
                     Found::Workflow(id) => format!("{id} (workflow)"),
                     Found::Handoff(id) => format!("{id} (handoff)"),
+                    Found::Broadcast(_, id) => format!("{id} (broadcast)"),
                 };
                 Err(QueryError::Ambiguous { prefix, ids: found.iter().take(5).map(name).collect() })
             }
         }
+    }
+
+    /// The broadcasts of live workflows whose id begins with `prefix`.
+    async fn broadcasts(&self, prefix: String) -> Result<Vec<Found>, LedgerError> {
+        let plain = |text: &str| text.replace('-', "");
+        self.look(Scope::Everything, move |world| {
+            let prefix = plain(&prefix);
+            let all = world.workflows.iter();
+            let all = all.flat_map(|(id, workflow)| workflow.groups.keys().map(|g| (*id, *g)));
+            let fit = all.filter(|(_, group)| plain(&group.to_string()).starts_with(&prefix));
+            fit.map(|(id, group)| Found::Broadcast(id, group)).collect()
+        })
+        .await
     }
 
     /// Those of `found` that an agent may see.
@@ -317,6 +353,13 @@ impl Engine {
         for one in found {
             let looked = match one {
                 Found::Workflow(id) => self.workflow(viewer.clone(), id).await.map(drop),
+                Found::Broadcast(id, group) => {
+                    let view = self.workflow(viewer.clone(), id).await;
+                    view.and_then(|view| match view.broadcasts.iter().any(|b| b.group == group) {
+                        true => Ok(()),
+                        false => Err(Refusal::UnknownWorkflow { workflow: id }.into()),
+                    })
+                }
                 Found::Handoff(id) => self.handoff(viewer.clone(), id).await.map(drop),
             };
             match looked {
@@ -345,24 +388,18 @@ impl Engine {
         };
         let most = query.limit.unwrap_or(PAGE_ROWS_MAX).clamp(1, PAGE_ROWS_MAX);
         filter.limit = u32::try_from(most).unwrap_or(u32::MAX);
-        let mut seen = None;
+        let mut hidden = Hidden::default();
         if let Actor::Agent(agent) = &viewer {
             match (query.handoff, query.workflow) {
                 (Some(id), _) => drop(self.handoff(viewer, id).await?),
-                (None, Some(id)) => seen = Some(self.workflow(viewer, id).await?.handoffs),
+                (None, Some(id)) => hidden = self.hidden(viewer, id).await?,
                 (None, None) => filter.agent = Some(agent.to_string()),
             }
         }
         let lines = self.ledger.history(filter).await?;
         let records = lines.iter().map(|line| serde_json::from_slice(line).map_err(unreadable));
         let mut records = records.collect::<Result<Vec<Value>, _>>()?;
-        if let Some(seen) = seen {
-            let seen: BTreeSet<String> = seen.iter().map(|line| line.id.to_string()).collect();
-            records.retain(|record| match record["audit"]["handoff_id"].as_str() {
-                Some(handoff) => seen.contains(handoff),
-                None => true,
-            });
-        }
+        records.retain(|record| !hidden.covers(record));
         Ok(records)
     }
 }
@@ -372,7 +409,7 @@ fn shown(world: &World, viewer: &Actor, id: HandoffId) -> Option<(HandoffView, B
     let (home, workflow, handoff) = world.handoff(id).ok()?;
     let agent = viewer.agent();
     let concerns = handoff.to == agent || handoff.terms.from_agent == agent;
-    let seen = concerns || may_see(viewer, workflow) && sees(viewer, workflow, handoff);
+    let seen = concerns || may_see(viewer, workflow) && Sight::of(viewer, workflow).sees(handoff);
     let (mut view, mut bodies) =
         seen.then(|| view::handoff_view(world, home, workflow, handoff))?;
     if let (Actor::Agent(_), false) = (viewer, concerns) {

@@ -13,6 +13,8 @@ use crate::engine::{Engine, SubmitError};
 
 /// Handoffs and holds that one look wakes.
 const WAKES_MAX: usize = 256;
+/// How long answers may still come in after a start before timers fire.
+const START_GRACE: Duration = Duration::from_secs(1);
 /// How long the engine sleeps at most, so that a clock that jumps is noticed.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
 /// How long it sleeps at least, so that what cannot be woken does not spin.
@@ -43,6 +45,8 @@ impl Engine {
     /// Wakes what is due until the ledger stops.
     pub async fn run_timers(&self) {
         let mut changes = self.changes();
+        // Whoever could not reach us while we were gone gets a word in before its time is up.
+        tokio::time::sleep(START_GRACE).await;
         loop {
             if let Err(failure) = self.wake_due().await {
                 tracing::warn!(%failure, "could not wake what is due");

@@ -17,6 +17,7 @@ pub mod id;
 pub mod limits;
 pub mod lock;
 mod mask;
+pub mod planted;
 mod queue;
 pub mod reach;
 pub mod refusal;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::handoff::{Handoff, Priority, State};
 use crate::id::{AgentId, HandoffId};
+use crate::planted::{Bug, planted};
 use crate::time::Timestamp;
 
 /// All queues, by whose room is waited for.
@@ -84,7 +85,8 @@ impl Queue {
 }
 
 fn place(handoff: &Handoff) -> (u8, Timestamp, HandoffId) {
-    (handoff.terms.priority.rank(), handoff.initiated_at, handoff.terms.id)
+    let rank = if planted(Bug::QueueIgnoresPriority) { 0 } else { handoff.terms.priority.rank() };
+    (rank, handoff.initiated_at, handoff.terms.id)
 }
 
 fn waits(handoff: &Handoff) -> bool {
@@ -94,3 +96,6 @@ fn waits(handoff: &Handoff) -> bool {
 fn was_called(handoff: &Handoff) -> bool {
     matches!(handoff.state, State::Initiated { called: true, .. })
 }
+
+#[cfg(test)]
+mod properties;

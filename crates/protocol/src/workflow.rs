@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
-use crate::handoff::{Aggregation, Constraints, Handoff, Kind, Priority, State};
+use crate::handoff::{Aggregation, Constraints, Detail, Handoff, Kind, Priority, State};
 use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId};
 use crate::lock::FilePath;
 use crate::text::{Body, Text};
@@ -152,11 +152,20 @@ impl Workflow {
     /// The handoffs that `handoff` hangs from, the nearest first: the one under whose hold it was
     /// passed, and so on.
     pub fn above<'a>(&'a self, handoff: &'a Handoff) -> impl Iterator<Item = &'a Handoff> {
-        let brought = |below: &&'a Handoff| {
-            let hold = self.holds.get(&below.terms.parent)?;
-            self.handoffs.get(&hold.handoff?).filter(|above| above.terms.id != below.terms.id)
-        };
-        std::iter::successors(brought(&handoff), brought)
+        let above = |below: &&'a Handoff| self.brought(below.terms.parent);
+        std::iter::successors(above(&handoff), above)
+    }
+
+    /// The handoff that brought the hold `fence`, also if it has returned since.
+    fn brought(&self, fence: Fence) -> Option<&Handoff> {
+        if let Some(hold) = self.holds.get(&fence) {
+            return self.handoffs.get(&hold.handoff?);
+        }
+        self.handoffs.values().find(|handoff| match &handoff.state {
+            State::Completed { result: Some(result), .. }
+            | State::Failed { detail: Detail::Error { result }, .. } => result.fence == fence,
+            _ => false,
+        })
     }
 
     /// What the copies of a broadcast came to so far: successes and failures. `ended` are those

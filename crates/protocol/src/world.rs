@@ -12,6 +12,7 @@ use crate::effect::{Effect, EffectId};
 use crate::handoff::{Handoff, Priority};
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
 use crate::lock::Locks;
+use crate::planted::{Bug, planted};
 use crate::queue::{Queue, Queues};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -82,7 +83,9 @@ impl World {
                 self.homes.insert(handoff.terms.id, *id);
                 let wake = handoff.state.wake_at();
                 self.timers.extend(wake.map(|at| (at, Timer::Handoff(handoff.terms.id))));
-                self.queues.enter(handoff);
+                if !planted(Bug::SnapshotForgetsQueues) {
+                    self.queues.enter(handoff);
+                }
             }
             for (fence, hold) in &workflow.holds {
                 let due = hold.due.filter(|_| hold.suspended.is_none());

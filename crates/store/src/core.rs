@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use baton_protocol::command::Target;
 use baton_protocol::event::{Decision, Event, StreamId};
 use baton_protocol::id::{CommandId, WorkflowId};
+use baton_protocol::planted::{Bug, planted};
 use baton_protocol::refusal::Refusal;
 use baton_protocol::time::Timestamp;
 use baton_protocol::{World, audit, evolve};
@@ -195,7 +196,7 @@ impl Core {
             Target::Workspace => StreamId::Workspace,
         };
         let commands = &self.heads.get(&stream)?.commands;
-        match commands.last(&command) {
+        match commands.last(&command).filter(|_| !planted(Bug::IdempotencyIgnored)) {
             Some(last) => Some(Outcome::Repeated(stream, last)),
             None => commands.forgot_since(looked).then_some(Outcome::LookAgain),
         }

@@ -109,8 +109,12 @@ impl Inner {
     }
 
     fn history(&self, filter: &Filter) -> Vec<Vec<u8>> {
-        let rows = self.rows().filter(|(row, _)| passes(filter, row));
-        let mut lines: Vec<_> = rows.map(|(_, line)| line.clone()).collect();
+        // Records are dense, so whoever follows need not read again what it has.
+        let known = filter.after_seq.map_or(0, |seq| usize::try_from(seq).unwrap_or(usize::MAX));
+        let new = self.lines.iter().skip(known);
+        let rows = new.filter_map(|line| Some((record::extract(line)?, line)));
+        let found = rows.filter(|(row, _)| passes(filter, row));
+        let mut lines: Vec<_> = found.map(|(_, line)| line.clone()).collect();
         if filter.newest_first {
             lines.reverse();
         }

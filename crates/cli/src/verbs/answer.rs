@@ -83,6 +83,8 @@ fn describe(page: &mut Page, package: &Package) {
     }
     page.field("reason", &line.reason);
     page.field("type", &line.kind);
+    page.field_if("rationale", handoff.audit.decision_rationale.as_ref());
+    rows::trail(page, handoff.escalation.as_ref());
     page.field_if("due back", line.wake_at.map(|at| both(at, page.now)));
     let limits = &handoff.context.constraints;
     page.field_if("budget", limits.budget.map(|tokens| format!("{tokens} tokens")));
@@ -102,6 +104,15 @@ fn next(package: &Package) -> Vec<String> {
     let (workflow, handoff) = (line.workflow.short(), line.id.short());
     let fence = package.fence.map(|fence| format!(" --fence {fence}")).unwrap_or_default();
     let mut commands = vec![format!("baton progress {workflow}{fence} --note TEXT")];
+    if package.handoff.escalation.is_some() {
+        return vec![
+            format!("baton decide {handoff}{fence} DECISION"),
+            format!("baton escalate {workflow}{fence} --reason QUESTION --rationale WHY"),
+        ];
+    }
+    if !package.handoff.return_protocol.expected && line.kind == "broadcast" {
+        return vec![format!("baton show {workflow}")];
+    }
     if line.kind == "sequential" {
         commands.push(format!("baton pass {workflow}{fence} --to AGENT --reason TEXT"));
         commands.push(format!("baton complete {workflow}{fence}"));

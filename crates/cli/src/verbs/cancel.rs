@@ -32,6 +32,11 @@ impl Cancel {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let reason = self.reason;
         let (command, asked) = match session.find(&self.id)? {
+            Found::Broadcast(workflow, _) => {
+                let hint =
+                    format!("`baton show {}` lists its copies; cancel those", workflow.short());
+                return Err(Failure::usage("a broadcast is taken back copy by copy", hint));
+            }
             Found::Handoff(handoff) => {
                 let cancel = Command::Cancel(command::Cancel { handoff, reason });
                 (cancel, handoff.to_string())
@@ -57,7 +62,8 @@ fn cancelled(answer: &Answer) -> Option<Said> {
         let id = answer.workflow?;
         return Some((id.to_string(), format!("{how} workflow {}", id.short())));
     }
-    answer.events.iter().find_map(|event| match event {
+    // What was asked for ends last, after all that hung from it.
+    answer.events.iter().rev().find_map(|event| match event {
         Event::Failed { handoff, detail: Detail::Cancelled { .. }, .. } => {
             Some((handoff.to_string(), format!("cancelled handoff {}", handoff.short())))
         }

@@ -93,8 +93,9 @@ impl Escalate {
 
 /// Decide a question that was escalated to you
 ///
-/// Takes the question, if you have not yet, and sends the decision back down to the one who asked;
-/// its suspended work goes on. A decision that is sent again is answered as the first time.
+/// Takes the question, if nobody has yet, and sends the decision back down to the one who asked; its
+/// suspended work goes on. An agent that took it before shows its fence. A decision that is sent
+/// again is answered as the first time.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -110,12 +111,18 @@ pub(crate) struct Decide {
     /// The decision is no: the one who asked hears that it failed
     #[arg(long)]
     no: bool,
+    /// The number of your hold, if you took the question before; the operator may leave it out
+    #[arg(long, value_name = "N", env = "BATON_FENCE", hide_env_values = true)]
+    fence: Option<u64>,
 }
 
 impl Decide {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let handoff = session.handoff(&self.handoff)?;
-        let fence = held(session, handoff)?;
+        let fence = match self.fence {
+            Some(fence) => Fence(fence),
+            None => held(session, handoff)?,
+        };
         let content_type = ContentType::Text;
         let words = body(Value::String(self.decision), "TEXT")?;
         let status = if self.no { ReturnStatus::Failed } else { ReturnStatus::Success };
@@ -149,11 +156,19 @@ fn held(session: &Session, id: HandoffId) -> Result<Fence, Failure> {
             format!("`baton accept {0}`, then `baton return {0}`", id.short()),
         ));
     }
-    if let Some(fence) = view.line.fence {
+    let returned = view.result.as_ref().and_then(|result| result["fence"].as_u64()).map(Fence);
+    // A process that was given up for dead must not decide with its successor's fence.
+    let held = view.line.fence.filter(|_| session.is_operator());
+    if let Some(fence) = held.or(returned) {
         return Ok(fence);
     }
-    if let Some(fence) = view.result.as_ref().and_then(|_| view.standing["fence"].as_u64()) {
-        return Ok(Fence(fence));
+    if view.line.fence.is_some() {
+        return Err(Failure::new(
+            Exit::Refused,
+            "fence-required",
+            format!("handoff {} was taken before, so the decision needs its fence", id.short()),
+            "add --fence N: `baton accept` printed it, and `baton inbox` shows it",
+        ));
     }
     let accept = command::Accept { handoff: id, estimated_completion: None };
     let (_, answer) = session.submit(Command::Accept(accept))?;

@@ -5,9 +5,10 @@ use baton_protocol::agent::Risk;
 use baton_protocol::command::{self, Command, PassKind, Recipient};
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{
-    Aggregation, AtCapacity, Constraints, OnRejection, OnTimeout, Priority, Routing, Terms, Trigger,
+    Aggregation, AtCapacity, Constraints, Kind, OnRejection, OnTimeout, Priority, Routing, Terms,
+    Trigger,
 };
-use baton_protocol::id::{AgentId, Fence, HandoffId};
+use baton_protocol::id::{AgentId, Fence, GroupId, HandoffId};
 use baton_protocol::text::Text;
 use baton_protocol::time::Allowance;
 use baton_protocol::variables::VariableName;
@@ -242,7 +243,8 @@ impl Pass {
             return Err(Failure::usage(sentence, "see `baton pass --help`"));
         };
         let several = self.kind == PassKind::Broadcast;
-        if !several && (to.len() > 1 || !routes.inform.is_empty()) {
+        let spread = !routes.inform.is_empty() || routes.aggregation != Aggregation::All;
+        if !several && (to.len() > 1 || spread || routes.peers_visible) {
             let sentence = "only a broadcast goes to several";
             return Err(Failure::usage(sentence, "add --type broadcast, or name one receiver"));
         }
@@ -295,34 +297,69 @@ pub(crate) fn told(session: &Session, reply: &Reply, answer: &Answer) -> Result<
     let [first, ..] = passed.as_slice() else {
         return super::told::told(session, (reply, answer), "", |_| None);
     };
-    if let ([_], Some(failure)) = (passed.as_slice(), failed(answer, first)) {
+    let copies = matches!(first.kind, Kind::Broadcast(_));
+    if passed.iter().all(|terms| is_over(answer, terms))
+        && let Some((by, reason)) = turned_away(answer, first)
+    {
         if out.json {
             out.raw(&reply.json)?;
         }
-        return Err(failure);
+        return Err(not_taken(answer, by, reason));
     }
-    let of = answer.workflow.map(|id| format!(" (workflow {})", id.short())).unwrap_or_default();
-    let short = first.id.short();
-    let sentence = match passed.as_slice() {
-        [only] => {
-            let to = receiver(answer, only);
-            let how = if queued(answer, only.id) { "queued for" } else { "passed to" };
-            format!("{how} {to} as handoff {short}{of}")
-        }
-        copies => {
-            let line = |terms: &&Terms| format!("\n  {} {}", terms.id.short(), terms.to_agent);
-            let copies: String = copies.iter().map(line).collect();
-            format!("broadcast to {} agents{of}{copies}", passed.len())
-        }
-    };
-    out.done(reply, first.id, sentence)?;
+    match first.kind.group() {
+        Some(group) => told_broadcast(session, reply, answer, &passed, group)?,
+        None => told_single(session, reply, answer, first)?,
+    }
     for terms in &passed {
         warn(session, answer, terms);
     }
-    let wait = if passed.len() > 1 { answer.workflow.map(|id| id.short()) } else { None };
-    let about = wait.unwrap_or(short);
-    session.next(&[format!("baton wait {about}"), format!("baton show {about}")]);
+    let about = match (copies, answer.workflow) {
+        (true, Some(workflow)) => workflow.short(),
+        (true | false, _) => first.id.short(),
+    };
+    let wait = first.kind.group().map_or_else(|| first.id.short(), |group| short(&group));
+    session.next(&[format!("baton wait {wait}"), format!("baton show {about}")]);
     Ok(())
+}
+
+fn told_single(
+    session: &Session,
+    reply: &Reply,
+    answer: &Answer,
+    terms: &Terms,
+) -> Result<(), Failure> {
+    let to = receiver(answer, terms);
+    let how = if queued(answer, terms.id) { "queued for" } else { "passed to" };
+    let of = answer.workflow.map(|id| format!(" (workflow {})", id.short())).unwrap_or_default();
+    session.out.done(reply, terms.id, format!("{how} {to} as handoff {}{of}", terms.id.short()))
+}
+
+/// A broadcast is told copy by copy; `--quiet` prints its id, which `baton wait` takes.
+fn told_broadcast(
+    session: &Session,
+    reply: &Reply,
+    answer: &Answer,
+    copies: &[&Terms],
+    group: GroupId,
+) -> Result<(), Failure> {
+    session.out.answer(reply, |page| {
+        if session.out.quiet {
+            page.line(group);
+            return Ok(());
+        }
+        let of = answer.workflow.map(|id| format!(" (workflow {})", id.short()));
+        let many = copies.len();
+        page.line(format!("broadcast {} to {many}{}", short(&group), of.unwrap_or_default()));
+        for copy in copies {
+            let waits = if queued(answer, copy.id) { " (queued)" } else { "" };
+            page.line(format!("  {} {}{waits}", copy.id.short(), copy.to_agent));
+        }
+        Ok(())
+    })
+}
+
+fn short(group: &GroupId) -> String {
+    group.to_string().chars().take(8).collect()
 }
 
 fn initiated(event: &Event) -> Option<&Terms> {
@@ -358,19 +395,25 @@ fn turned_away<'a>(answer: &'a Answer, terms: &Terms) -> Option<(&'a AgentId, &'
     })
 }
 
-/// Whether it failed at once, and how to say so.
-fn failed(answer: &Answer, terms: &Terms) -> Option<Failure> {
+/// Whether it failed at once.
+fn is_over(answer: &Answer, terms: &Terms) -> bool {
     let over =
         |event: &Event| matches!(event, Event::Failed { handoff, .. } if *handoff == terms.id);
-    let (by, reason) = turned_away(answer, terms)?;
-    answer.events.iter().any(over).then(|| {
-        Failure::new(
-            Exit::Refused,
-            "rejected",
-            format!("{by} cannot take it: {reason}"),
-            format!("`baton agent show {by}` lists what it can do"),
-        )
-    })
+    answer.events.iter().any(over)
+}
+
+/// Nobody took it, and a workflow that it began is there all the same.
+fn not_taken(answer: &Answer, by: &AgentId, reason: &Text) -> Failure {
+    let began = answer.has("started").then_some(answer.workflow).flatten();
+    let hint = match began {
+        Some(id) => {
+            let id = id.short();
+            format!("workflow {id} is yours: `baton pass {id}` to another, or `baton cancel {id}`")
+        }
+        None => format!("`baton agent show {by}` lists what it can do"),
+    };
+    let sentence = format!("{by} cannot take it: {reason}");
+    Failure::new(Exit::Refused, "rejected", sentence, hint)
 }
 
 /// Says what the sender should know of one handoff that was passed.

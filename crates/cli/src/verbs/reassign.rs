@@ -38,6 +38,10 @@ pub(crate) struct Reassign {
 impl Reassign {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let (what, asked) = match session.find(&self.id)? {
+            Found::Broadcast(workflow, _) => {
+                let hint = format!("`baton show {}` lists its copies", workflow.short());
+                return Err(Failure::usage("a broadcast is reassigned copy by copy", hint));
+            }
             Found::Handoff(handoff) => (Reassigned::Handoff(handoff), handoff.to_string()),
             Found::Workflow(workflow) => (Reassigned::Workflow(workflow), workflow.to_string()),
         };

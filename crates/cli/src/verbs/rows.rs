@@ -1,7 +1,8 @@
 //! Tables and lists that several verbs show.
 
-use baton_engine::view::{BroadcastView, HandoffLine, HoldView, WorkflowLine};
+use baton_engine::view::{BroadcastView, EscalationView, HandoffLine, HoldView, WorkflowLine};
 use baton_protocol::artifact::Artifact;
+use baton_protocol::handoff::Assessment;
 use baton_protocol::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -105,7 +106,17 @@ pub(crate) fn broadcast(view: &BroadcastView) -> String {
     let BroadcastView { expected, successes, failures, .. } = view;
     let outcome = view.outcome.as_deref().unwrap_or("not decided yet");
     let counts = format!("{successes} of {expected} succeeded, {failures} failed");
-    format!("{} must succeed: {counts}; {outcome}", word_of(&view.aggregation))
+    let id = view.group.to_string();
+    let id = id.get(..8).unwrap_or(&id);
+    format!("{id}: {} must succeed: {counts}; {outcome}", word_of(&view.aggregation))
+}
+
+/// What each level has thought of a question so far.
+pub(crate) fn trail(page: &mut Page, asked: Option<&EscalationView>) {
+    let Some(asked) = asked else { return };
+    page.field("level", format!("{} of 3 ({})", asked.level, word_of(&asked.matter)));
+    let said = |step: &Assessment| format!("{} ({}): {}", step.by, word_of(&step.role), step.words);
+    page.field("so far", asked.trail.iter().map(said).collect::<Vec<_>>().join("\n"));
 }
 
 /// What agents have in hand.

@@ -1,7 +1,6 @@
 //! `baton show`: everything about one workflow or one handoff.
 
 use baton_engine::view::{Found, HandoffView, WorkflowView};
-use baton_protocol::handoff::Assessment;
 use baton_protocol::id::{HandoffId, WorkflowId};
 use clap::Args;
 
@@ -29,7 +28,9 @@ pub(crate) struct Show {
 impl Show {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         match session.find(&self.id)? {
-            Found::Workflow(workflow) => show_workflow(session, workflow),
+            Found::Workflow(workflow) | Found::Broadcast(workflow, _) => {
+                show_workflow(session, workflow)
+            }
             Found::Handoff(handoff) => show_handoff(session, handoff),
         }
     }
@@ -114,13 +115,7 @@ fn handoff(page: &mut Page, view: &HandoffView) {
         page.field("rerouted", format!("{} times; not by {}", line.reroutes, tried.join(", ")));
     }
     page.field_if("broadcast", view.broadcast.as_ref().map(rows::broadcast));
-    if let Some(asked) = &view.escalation {
-        page.field("level", format!("{} of 3 ({})", asked.level, rows::word_of(&asked.matter)));
-        let said = |step: &Assessment| {
-            format!("{} ({}): {}", step.by, rows::word_of(&step.role), step.words)
-        };
-        page.field("so far", asked.trail.iter().map(said).collect::<Vec<_>>().join("\n"));
-    }
+    rows::trail(page, view.escalation.as_ref());
     let gap: Vec<_> = view.capability_gap.iter().map(ToString::to_string).collect();
     page.field_if("lacks", (!gap.is_empty()).then(|| gap.join(", ")));
     rows::variables(page, &view.context.context_variables);

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use baton_engine::view::{Found, HandoffView, WorkflowView};
-use baton_protocol::id::{HandoffId, WorkflowId};
+use baton_engine::view::{BroadcastView, Found, HandoffView, WorkflowView};
+use baton_protocol::id::{GroupId, HandoffId, WorkflowId};
 use baton_protocol::time::Allowance;
 use clap::Args;
 
@@ -19,7 +19,7 @@ pub(crate) const SLICE: Duration = Duration::from_secs(20);
 /// How often a workflow is looked at, at most.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Wait until a handoff or a workflow is over
+/// Wait until a handoff, a workflow or a broadcast is over
 ///
 /// Exits with 5 when it is not over in time. How it ended is in the output, not in the exit code:
 /// waiting for something that failed has succeeded.
@@ -29,7 +29,7 @@ Examples:
   baton wait 7be1 --timeout 30m
   baton wait 7be1 --json | jq -r .state")]
 pub(crate) struct Wait {
-    /// A workflow or a handoff
+    /// A workflow, a handoff or a broadcast
     #[arg(value_name = "ID")]
     id: Id,
     /// How long at most [default: for ever]
@@ -45,6 +45,13 @@ impl Wait {
                 let (reply, view) = over(session, handoff, &limit)?;
                 session.out.answer(&reply, |page| {
                     ended(page, &view);
+                    Ok(())
+                })
+            }
+            Found::Broadcast(workflow, group) => {
+                let (reply, view) = decided(session, (workflow, group), &limit)?;
+                session.out.answer(&reply, |page| {
+                    page.line(rows::broadcast(&view));
                     Ok(())
                 })
             }
@@ -121,6 +128,29 @@ fn closed(
             return Ok((reply, view));
         }
         limit.check(&format!("workflow {}", workflow.short()), &view.line.status)?;
+        std::thread::sleep(pause.min(limit.left()));
+        pause = (pause * 2).min(LOOK_EVERY);
+    }
+}
+
+fn decided(
+    session: &Session,
+    (workflow, group): (WorkflowId, GroupId),
+    limit: &Limit,
+) -> Result<(Reply, BroadcastView), Failure> {
+    let mut pause = Duration::from_millis(20);
+    loop {
+        let reply = session.client.read(format!("/v1/workflows/{workflow}"))?;
+        let view: WorkflowView = reply.read()?;
+        let found = view.broadcasts.into_iter().find(|broadcast| broadcast.group == group);
+        let Some(broadcast) = found else {
+            let sentence = format!("there is no broadcast {group}");
+            return Err(Failure::new(Exit::NotFound, "not-found", sentence, "`baton list`"));
+        };
+        if broadcast.outcome.is_some() {
+            return Ok((reply, broadcast));
+        }
+        limit.check("the broadcast", "not decided")?;
         std::thread::sleep(pause.min(limit.left()));
         pause = (pause * 2).min(LOOK_EVERY);
     }

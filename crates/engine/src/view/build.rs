@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use baton_protocol::World;
 use baton_protocol::agent::Agent;
+use baton_protocol::artifact::Artifact;
 use baton_protocol::command::Actor;
-use baton_protocol::handoff::{Detail, Handoff, Return, State, Terms};
+use baton_protocol::handoff::{Detail, Handoff, Return, State};
 use baton_protocol::id::{AgentId, Fence, WorkflowId};
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::variables::{Meaning, Variable, VariableName};
@@ -13,7 +14,7 @@ use baton_protocol::workflow::{Ending, Hold, Workflow};
 use serde_json::{Map, Value, json};
 
 use super::past::Ended;
-use super::sight::sees;
+use super::sight::Sight;
 use super::{
     AgentView, AuditView, ContextView, HandoffLine, HandoffView, HoldView, Inbox, LockView,
     TokenView, ValidationView, WorkflowLine, WorkflowView, kinds,
@@ -106,7 +107,7 @@ pub(crate) fn handoff_view(
         State::Accepted { estimated_completion, .. } => *estimated_completion,
         _ => None,
     };
-    let context = context(world, id, workflow, terms, &mut bodies);
+    let context = context(world, id, workflow, handoff, &mut bodies);
     let result = result(handoff, &mut bodies);
     let view = HandoffView {
         line: handoff_line(id, workflow, handoff),
@@ -150,9 +151,10 @@ fn context(
     world: &World,
     id: WorkflowId,
     workflow: &Workflow,
-    terms: &Terms,
+    handoff: &Handoff,
     bodies: &mut Bodies,
 ) -> ContextView {
+    let (terms, sight) = (&handoff.terms, Sight::of_receiver(handoff, workflow));
     let conversation_history = terms.history.as_ref().map(|body| match body {
         Body::Inline(json) => json.as_value().clone(),
         Body::Blob(blob) => {
@@ -167,8 +169,8 @@ fn context(
     ContextView {
         task_id: terms.task.as_ref().map_or_else(|| id.to_string(), ToString::to_string),
         conversation_history,
-        context_variables: variables(world, id, workflow, "in_progress", shared),
-        artifacts: workflow.artifacts.values().cloned().collect(),
+        context_variables: variables(world, id, sight, "in_progress", shared),
+        artifacts: artifacts(sight),
         constraints: terms.constraints.clone(),
     }
 }
@@ -195,6 +197,7 @@ fn result(handoff: &Handoff, bodies: &mut Bodies) -> Option<Value> {
         "handoff_id": handoff.terms.id,
         "from_agent": handoff.to,
         "to_agent": handoff.terms.from_agent,
+        "fence": result.fence,
         "status": result.status,
         "result": content,
         "context_updates": {
@@ -209,14 +212,20 @@ fn result(handoff: &Handoff, bodies: &mut Bodies) -> Option<Value> {
     }))
 }
 
+fn artifacts(sight: Sight<'_>) -> Vec<Artifact> {
+    let all = sight.workflow().artifacts.values();
+    all.filter(|artifact| !sight.hides(&artifact.created_by)).cloned().collect()
+}
+
 /// The variables in the specification's shape. `status` is said where no variable says it.
 fn variables(
     world: &World,
     id: WorkflowId,
-    workflow: &Workflow,
+    sight: Sight<'_>,
     status: &str,
     shared: impl Fn(&VariableName) -> bool,
 ) -> Value {
+    let workflow = sight.workflow();
     let mut named = Map::new();
     let mut custom = Map::new();
     named.insert("task_id".to_owned(), json!(id));
@@ -225,7 +234,8 @@ fn variables(
     let entry = |(name, variable): (&VariableName, &Variable)| {
         (name.to_string(), variable.value.as_value().clone())
     };
-    for (name, variable) in workflow.variables.iter().filter(|(name, _)| shared(name)) {
+    let seen = workflow.variables.iter().filter(|(_, variable)| !sight.hides(&variable.by));
+    for (name, variable) in seen.filter(|(name, _)| shared(name)) {
         let target = match name.meaning() {
             Meaning::Custom => &mut custom,
             Meaning::ReadOnly | Meaning::Word(_) | Meaning::List => &mut named,
@@ -270,7 +280,8 @@ pub(crate) fn workflow_view(
         line.status = ended.ending.word().to_owned();
         line.owner = None;
     }
-    let seen = workflow.handoffs.values().filter(|one| sees(viewer, workflow, one));
+    let sight = Sight::of(viewer, workflow);
+    let seen = workflow.handoffs.values().filter(|one| sight.sees(one));
     let mut handoffs: Vec<_> = seen.collect();
     handoffs.sort_by_key(|handoff| (handoff.initiated_at, handoff.terms.id));
     let holds = match ended {
@@ -278,7 +289,7 @@ pub(crate) fn workflow_view(
         None => {
             let hidden = |hold: &Hold| {
                 let brought = hold.handoff.and_then(|handoff| workflow.handoffs.get(&handoff));
-                brought.is_some_and(|handoff| !sees(viewer, workflow, handoff))
+                brought.is_some_and(|handoff| !sight.sees(handoff))
             };
             let seen = workflow.holds.iter().filter(|(_, hold)| !hidden(hold));
             seen.map(|held| hold_view(id, workflow, held)).collect()
@@ -295,12 +306,12 @@ pub(crate) fn workflow_view(
         started_by: workflow.started_by.clone(),
         constraints: workflow.constraints.clone(),
         ending: ended.map(|ended| json!({ "at": ended.at, "by": ended.by, "as": ended.ending })),
-        context_variables: variables(world, id, workflow, status, |_| true),
+        context_variables: variables(world, id, sight, status, |_| true),
         variable_versions: versions,
-        artifacts: workflow.artifacts.values().cloned().collect(),
+        artifacts: artifacts(sight),
         holds,
         handoffs: handoffs.iter().map(|handoff| handoff_line(id, workflow, handoff)).collect(),
-        broadcasts: kinds::broadcasts(workflow),
+        broadcasts: kinds::broadcasts(sight),
         tokens_consumed: workflow.tokens_consumed,
     }
 }

@@ -6,6 +6,7 @@ use baton_protocol::id::GroupId;
 use baton_protocol::limits::HEALTH_FAILURES_MAX;
 use baton_protocol::workflow::{Group, Workflow};
 
+use super::sight::Sight;
 use super::{BroadcastView, EscalationView, ReturnView};
 
 /// The word for whether new work goes to an agent.
@@ -53,9 +54,16 @@ pub(super) fn broadcast_of(workflow: &Workflow, kind: &Kind) -> Option<Broadcast
     }
 }
 
-/// All broadcasts of a workflow.
-pub(super) fn broadcasts(workflow: &Workflow) -> Vec<BroadcastView> {
-    workflow.groups.iter().map(|group| broadcast(workflow, group)).collect()
+/// The broadcasts of a workflow, to whoever may see all their copies.
+pub(super) fn broadcasts(sight: Sight<'_>) -> Vec<BroadcastView> {
+    let workflow = sight.workflow();
+    let whole = |id: &GroupId| {
+        let all = workflow.handoffs.values();
+        let mut copies = all.filter(|handoff| handoff.terms.kind.group() == Some(*id));
+        copies.all(|copy| sight.sees(copy))
+    };
+    let seen = workflow.groups.iter().filter(|(id, _)| whole(id));
+    seen.map(|group| broadcast(workflow, group)).collect()
 }
 
 fn broadcast(workflow: &Workflow, (id, group): (&GroupId, &Group)) -> BroadcastView {

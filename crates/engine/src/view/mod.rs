@@ -9,9 +9,9 @@ mod sight;
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
 };
-pub(crate) use past::{Past, replay};
+pub(crate) use past::{Ended, Past, replay};
 pub use proof::{Exported, Prunable, PrunableLine, Signed, Verified};
-pub(crate) use sight::{may_see, sees};
+pub(crate) use sight::{Hidden, Sight, may_see};
 
 use std::collections::BTreeMap;
 
@@ -389,6 +389,8 @@ pub enum Found {
     Workflow(WorkflowId),
     /// A handoff.
     Handoff(HandoffId),
+    /// A broadcast of a live workflow.
+    Broadcast(WorkflowId, GroupId),
 }
 
 /// What the coordinator says of itself.

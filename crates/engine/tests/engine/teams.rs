@@ -46,6 +46,13 @@ async fn recipients_of_a_broadcast_do_not_see_each_other_unless_they_may() {
         for (name, copy) in ["ann", "bob", "cleo"].iter().zip(&copies) {
             scene.by(name, json!({ "accept": { "handoff": copy } })).await;
         }
+        let fence = 3;
+        let write = json!({ "set_variables": {
+            "workflow": workflow, "fence": fence, "changes": { "opinion": "bob says no" },
+        }});
+        scene.by("bob", write).await;
+        let note = json!({ "progress": { "workflow": workflow, "fence": fence, "note": "no!" } });
+        scene.by("bob", note).await;
         let ann = Actor::Agent(agent("ann"));
         let seen = scene.engine.workflow(ann.clone(), workflow).await.expect("its own work");
         let others = if visible { 3 } else { 1 };
@@ -53,14 +60,21 @@ async fn recipients_of_a_broadcast_do_not_see_each_other_unless_they_may() {
         assert_eq!(seen.holds.len(), others + 1, "the sender's hold is no secret");
         let bobs = scene.engine.handoff(ann.clone(), copies[1]).await;
         assert_eq!(bobs.is_ok(), visible);
+        let opinion = &seen.context_variables["custom"]["opinion"];
+        assert_eq!(opinion.is_null(), !visible, "what another wrote: {opinion}");
+        let own = scene.engine.package(ann.clone(), copies[0]).await.expect("its own copy");
+        let opinion = &own.handoff.context.context_variables["custom"]["opinion"];
+        assert_eq!(opinion.is_null(), !visible, "what another wrote: {opinion}");
+        let stats = scene.engine.workflow_stats(ann.clone(), workflow).await.expect("counts");
+        assert_eq!(stats.handoffs_by_agent.contains_key("bob"), visible);
         let query = AuditQuery { workflow: Some(workflow), ..AuditQuery::default() };
         let trail = scene.engine.audit(ann, query.clone()).await.expect("its own work");
-        let bob = trail.iter().filter(|record| record["audit"]["to_agent"] == "bob").count();
-        assert_eq!(bob > 0, visible, "{trail:?}");
+        let trail = serde_json::to_string(&trail).expect("json");
+        assert_eq!(trail.contains("bob"), visible, "{trail}");
         let planner = Actor::Agent(agent("planner"));
         let all = scene.engine.workflow(planner.clone(), workflow).await.expect("its work");
         assert_eq!(all.handoffs.len(), 3, "the sender sees every copy");
-        assert_eq!(scene.engine.audit(planner, query).await.expect("all").len(), 8);
+        assert_eq!(scene.engine.audit(planner, query).await.expect("all").len(), 10);
     }
 }
 

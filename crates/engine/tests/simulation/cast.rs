@@ -82,10 +82,11 @@ pub(crate) fn profile(chance: &mut Chance, name: &str, role: &str) -> Value {
             skills.push(json!({ "id": skill, "proficiency": proficiency }));
         }
     }
+    let max_risk = chance.weighed(&[(1, "low"), (3, "medium"), (2, "high")]);
     let mut profile = json!({
         "id": name, "role": role, "capabilities": skills,
         "max_concurrent_tasks": chance.between(1, 3),
-        "autonomy_budget": { "max_risk": chance.weighed(&[(1, "low"), (3, "medium"), (2, "high")]) },
+        "autonomy_budget": { "max_risk": max_risk },
     });
     if chance.percent(25) {
         profile["autonomy_budget"]["number"] = json!(chance.between(1, 10));

@@ -30,7 +30,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("I8", "a lock belongs to a hold that is alive"),
     ("I9", "an exclusive lock is not shared"),
     ("I10", "a queue is called by priority, then first in first out"),
-    ("I11", "nothing waits while there is room, and nothing overtakes a queue"),
+    ("I11", "nothing waits while there is room, and only the more urgent overtake a queue"),
     ("I12", "at most three reroutes, then a person; never back to one who had it"),
     ("I13", "at most three resends, after 2, 4 and 8 s"),
     ("I14", "a question climbs, at most three levels, and the third is a person"),

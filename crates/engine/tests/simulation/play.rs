@@ -58,7 +58,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 async fn whole(stage: &mut Stage) -> Went<()> {
     open(stage).await?;
     let mut loans = Loans::default();
-    let steps = stage.own.chance.between(30, 90);
+    let steps = stage.own.chance.between(40, 160);
     for _ in 0..steps {
         stage.own.step += 1;
         step(stage, &mut loans).await?;
@@ -68,14 +68,20 @@ async fn whole(stage: &mut Stage) -> Went<()> {
     stage.verify().await
 }
 
-/// Everybody is registered.
+/// The cast is drawn, once, and everybody is registered who is not.
 pub(crate) async fn open(stage: &mut Stage) -> Went<()> {
-    let cast = cast::draw(&mut stage.own.chance);
-    for (player, profile) in cast {
-        stage.own.players.push(player);
-        stage.ask(Actor::Operator, json!({ "register": profile })).await?;
+    if stage.own.players.is_empty() {
+        let (players, profiles) = cast::draw(&mut stage.own.chance).into_iter().unzip();
+        stage.own.players = players;
+        stage.own.players.push(cast::operator());
+        stage.own.profiles = profiles;
     }
-    stage.own.players.push(cast::operator());
+    for profile in stage.own.profiles.clone() {
+        let id = profile["id"].as_str().and_then(|name| name.parse().ok());
+        if !id.is_some_and(|id| stage.world.agents.contains_key(&id)) {
+            stage.ask(Actor::Operator, json!({ "register": profile })).await?;
+        }
+    }
     Ok(())
 }
 

@@ -73,6 +73,8 @@ pub(crate) struct Given {
 pub(crate) struct Memories {
     pub(crate) chance: Chance,
     pub(crate) players: Vec<Player>,
+    /// What each of the cast says of itself at first.
+    pub(crate) profiles: Vec<Value>,
     pub(crate) clock: Arc<SkewedClock>,
     /// What was asked and recorded, with its answer.
     pub(crate) heard: Vec<(Submission, Answer)>,
@@ -83,6 +85,8 @@ pub(crate) struct Memories {
     pub(crate) noticed: Vec<Timer>,
     pub(crate) step: u32,
     asked: u64,
+    /// The last record that somebody was told of.
+    pub(crate) acked: u64,
     /// How often each thing was recorded or refused.
     pub(crate) counts: BTreeMap<&'static str, u64>,
 }
@@ -93,6 +97,7 @@ impl Memories {
         Self {
             chance: Chance::new(seed),
             players: Vec::new(),
+            profiles: Vec::new(),
             clock,
             heard: Vec::new(),
             given: Vec::new(),
@@ -100,6 +105,7 @@ impl Memories {
             noticed: Vec::new(),
             step: 0,
             asked: 0,
+            acked: 0,
             counts: BTreeMap::new(),
         }
     }
@@ -116,6 +122,8 @@ pub(crate) struct Stage {
     facts: Facts,
     /// The last record that somebody else than Baton itself asked for.
     last_asked: u64,
+    /// Something is asked again, so that nothing may be recorded.
+    pub(crate) repeating: bool,
     tail: VecDeque<Vec<u8>>,
 }
 
@@ -130,7 +138,22 @@ impl Stage {
     pub(crate) fn on(ledger: Arc<dyn Ledger>, own: Memories) -> Self {
         let engine = Engine::on(ledger.clone(), own.clock.clone());
         let (world, facts, tail) = (World::default(), Facts::default(), VecDeque::new());
-        Self { own, engine, ledger, memory: None, world, facts, last_asked: 0, tail }
+        Self {
+            own,
+            engine,
+            ledger,
+            memory: None,
+            world,
+            facts,
+            last_asked: 0,
+            repeating: false,
+            tail,
+        }
+    }
+
+    /// Leaves the stage with what everybody remembers; its ledger closes.
+    pub(crate) fn leave(self) -> Memories {
+        self.own
     }
 
     /// The last records, for people.
@@ -171,6 +194,7 @@ impl Stage {
         let before = self.facts.last_seq;
         match self.engine.submit(asked.clone()).await {
             Ok(answer) => {
+                self.own.acked = self.own.acked.max(answer.seq.unwrap_or(0));
                 self.absorb().await?;
                 let last = self.facts.last_seq;
                 let told = answer.seq.is_none_or(|seq| seq <= last) && answer.seq != Some(0);
@@ -225,6 +249,7 @@ impl Stage {
         if self.tail.len() > TAIL {
             self.tail.pop_front();
         }
+        must(!self.repeating, "I23", || "asking again recorded something".to_owned())?;
         let told = Told { record: &record, line: &line, part };
         self.facts.before(&self.world, &told)?;
         evolve(&mut self.world, &record.stream, &record.event, record.at);

@@ -8,6 +8,7 @@ use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Kind, State};
 use crate::id::AgentId;
+use crate::planted::{Bug, planted};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::workflow::Workflow;
@@ -53,7 +54,7 @@ pub(super) fn decide(
         return Err(Refusal::ForAnother { handoff: handoff_id, to, asker: by });
     }
     let agent = world.agent(&by)?;
-    if agent.room() == 0 {
+    if agent.room() + usize::from(planted(Bug::CapacityReadBeforeLock)) == 0 {
         let (load, most) = (agent.holds.len(), agent.profile.max_concurrent_tasks);
         return Err(Refusal::AtCapacity { agent: by, load, most });
     }

@@ -5,7 +5,8 @@ use crate::effect::{Effect, News};
 use crate::event::Event;
 use crate::handoff::Handoff;
 use crate::id::{HandoffId, WorkflowId};
-use crate::workflow::Workflow;
+use crate::planted::{Bug, planted};
+use crate::workflow::{Group, Workflow};
 use crate::world::World;
 
 /// The event that decides the broadcast which `handoff` is a copy of, if its end does.
@@ -15,7 +16,8 @@ pub(super) fn ended(workflow: &Workflow, handoff: &Handoff, success: bool) -> Op
 
 /// The events that decide broadcasts because copies of them end, as successes or failures.
 pub(super) fn decided(workflow: &Workflow, ended: &[(HandoffId, bool)]) -> Vec<Event> {
-    let open = workflow.groups.iter().filter(|(_, group)| group.outcome.is_none());
+    let undecided = |group: &Group| group.outcome.is_none() || planted(Bug::LateReturnCounts);
+    let open = workflow.groups.iter().filter(|(_, group)| undecided(group));
     let touched = open.filter(|(_, group)| ended.iter().any(|(id, _)| group.expected.contains(id)));
     let decides = touched.filter_map(|(id, group)| {
         let (successes, failures) = workflow.tally(group, ended);

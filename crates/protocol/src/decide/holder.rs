@@ -2,6 +2,7 @@
 
 use crate::command::{Actor, Submission};
 use crate::id::{AgentId, Fence, WorkflowId};
+use crate::planted::{Bug, planted};
 use crate::refusal::Refusal;
 use crate::workflow::{Hold, Workflow};
 
@@ -18,6 +19,7 @@ pub(super) fn hold<'a>(
     let (fence, hold) = alive(id, workflow, ask, fence)?;
     match hold.suspended {
         None => Ok((fence, hold)),
+        Some(_) if planted(Bug::SuspendedMayWrite) => Ok((fence, hold)),
         Some(waiting) => {
             let (agent, handoff) = (hold.agent.clone(), waiting.escalation);
             Err(Refusal::Suspended { agent, handoff })
@@ -37,7 +39,7 @@ pub(super) fn alive<'a>(
         return unshown(id, workflow, ask, agent);
     };
     match workflow.holds.get(&fence) {
-        Some(hold) if hold.agent == agent => Ok((fence, hold)),
+        Some(hold) if hold.agent == agent || planted(Bug::NoFenceCheck) => Ok((fence, hold)),
         Some(hold) => {
             let holder = hold.agent.clone();
             Err(Refusal::FenceOfAnother { given: fence, holder, agent })

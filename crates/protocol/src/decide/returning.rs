@@ -141,8 +141,8 @@ fn completed(
     Ok(Event::Completed { handoff, result, variables, artifacts, late, released })
 }
 
-/// A decision, a no like a yes, goes down to the one who asked first: whoever passed the question on
-/// is answered with it, too.
+/// A decision, a no like a yes, goes down to the one who asked first: whoever passed the question
+/// on is answered with it, too.
 fn flows_down<'a>(
     workflow: &'a Workflow,
     handoff: &'a Handoff,

@@ -126,3 +126,6 @@ pub(super) fn above<'a>(
     };
     world.agents.values().filter(higher).min_by_key(rank)
 }
+
+#[cfg(test)]
+mod properties;

@@ -14,6 +14,7 @@ use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Cause, Delegation, Detail, Due, Handoff, Kind, Matter, OnTimeout, State};
 use crate::id::{Fence, WorkflowId};
 use crate::limits::{REMINDER_GRACE, RESEND_BACKOFF, RESENDS_MAX};
+use crate::planted::{Bug, planted};
 use crate::refusal::Refusal;
 use crate::text::Text;
 use crate::time::Timestamp;
@@ -38,7 +39,7 @@ pub(super) fn decide(
         }
         // Somebody looks because the receiver was full when it wanted to accept.
         State::Initiated { .. } if to.is_some_and(|agent| agent.room() == 0) => true,
-        other => other.wake_at().is_some_and(|at| at <= now),
+        other => other.wake_at().is_some_and(|at| at <= now || planted(Bug::TimerFiresEarly)),
     };
     if !due {
         return Ok(Decision { stream, events: Vec::new(), effects: Vec::new() });
@@ -54,6 +55,9 @@ pub(super) fn decide(
             sent_again(world, id, workflow, handoff, now)
         }
         State::Initiated { .. } => unanswered(world, id, workflow, handoff, now),
+        State::Accepted { .. } if planted(Bug::TimeoutAfterAccept) => {
+            unanswered(world, id, workflow, handoff, now)
+        }
         State::Accepted { fence, due, .. } => match (due, handoff.terms.kind.back()) {
             (Some(Due::Return(_)), back) => reminded(world, id, handoff, back, now),
             (Some(Due::Timeout(_)), back) => {

@@ -7,6 +7,7 @@ use super::{keep, with_workflow, write};
 use crate::event::Event;
 use crate::handoff::{Attempts, Cause, Detail, Due, Handoff, Kind, Return, State, Terms};
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
+use crate::planted::{Bug, planted};
 use crate::time::Timestamp;
 use crate::variables::Changes;
 use crate::workflow::Workflow;
@@ -133,7 +134,7 @@ fn moved(world: &mut World, id: WorkflowId, event: &Event) {
         Event::Rerouted { handoff, to, gap, answer_by, .. } => {
             let (to, gap, answer_by) = (to.clone(), gap.clone(), *answer_by);
             set_state(world, id, *handoff, |handoff| {
-                handoff.attempts.reroutes += 1;
+                handoff.attempts.reroutes += u8::from(!planted(Bug::RerouteNotCounted));
                 handoff.gap = gap;
                 let before = std::mem::replace(&mut handoff.to, to);
                 handoff.tried.insert(before);

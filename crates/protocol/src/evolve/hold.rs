@@ -6,6 +6,7 @@ use super::handoff::set_state;
 use crate::agent::Health;
 use crate::handoff::State;
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
+use crate::planted::{Bug, planted};
 use crate::time::Timestamp;
 use crate::workflow::{Hold, Waiting};
 use crate::world::{Timer, World};
@@ -50,7 +51,7 @@ pub(super) fn end_hold(world: &mut World, id: WorkflowId, fence: Fence) {
     let Some(hold) = workflow.holds.remove(&fence) else {
         return;
     };
-    for path in &hold.locks {
+    for path in hold.locks.iter().filter(|_| !planted(Bug::LockNotReleased)) {
         world.locks.free(path, id, fence);
     }
     if let Some(at) = hold.due {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Role;
 use crate::id::{AgentId, GroupId};
+use crate::planted::{Bug, planted};
 use crate::text::Text;
 use crate::time::{Allowance, Timestamp};
 
@@ -113,7 +114,7 @@ impl Aggregation {
             Self::All => (expected, 0),
             Self::Any => (1, expected.saturating_sub(1)),
             Self::Majority => {
-                let needed = expected / 2 + 1;
+                let needed = expected / 2 + usize::from(!planted(Bug::MajorityOffByOne));
                 (needed, expected.saturating_sub(needed))
             }
         };
@@ -208,3 +209,6 @@ pub enum Trigger {
     #[default]
     ExplicitRequest,
 }
+
+#[cfg(test)]
+mod properties;

@@ -125,7 +125,9 @@ impl Refusal {
     /// The next step for whoever asked the wrong one, or nobody.
     fn whom_to_ask(&self) -> &'static str {
         match self {
-            Self::ReceiverRequired => "name an agent (--to), or what it must do (--requires)",
+            Self::ReceiverRequired => {
+                "name an agent (--to), or for one receiver what it must do (--requires)"
+            }
             Self::ReceiverMismatch => "use to_agents for a broadcast, and to_agent for the rest",
             Self::NobodyFits => "`baton agent list` shows who can do what, and who is well",
             Self::TwiceNamed { .. } => "name each recipient once",

@@ -178,7 +178,7 @@ pub enum Refusal {
         handoff: HandoffId,
     },
     /// A delegation without an end.
-    #[error("a delegation must say how long it may take (return_protocol.timeout)")]
+    #[error("what must come back must say how long it may take (return_protocol.timeout)")]
     TimeoutRequired,
     /// The type and the return protocol contradict each other.
     #[error("return_protocol.expected is {expected}, but a {kind} handoff {means}")]
@@ -191,13 +191,13 @@ pub enum Refusal {
         means: &'static str,
     },
     /// Nobody was named, and nothing was asked for.
-    #[error("nobody is named to get it, and no capability is asked for")]
+    #[error("nobody is named to get it")]
     ReceiverRequired,
     /// One receiver where several belong, or the other way round.
     #[error("a broadcast names its receivers in to_agents, any other handoff one in to_agent")]
     ReceiverMismatch,
     /// Nobody can do it.
-    #[error("no agent that is well has any of the capabilities asked for")]
+    #[error("no agent that is well can do it well enough and may take the risk")]
     NobodyFits,
     /// Named twice.
     #[error("{agent} is named twice")]

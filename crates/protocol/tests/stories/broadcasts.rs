@@ -160,10 +160,10 @@ fn a_broadcast_that_cannot_be_is_refused_or_fails_at_once() {
             0s started by planner
             1s refused [twice-named]: builder is named twice
             2s refused [self-pass]: planner cannot pass work to itself
-            3s refused [timeout-required]: a delegation must say how long it may take
-                (return_protocol.timeout)
-            4s refused [timeout-required]: a delegation must say how long it may take
-                (return_protocol.timeout)
+            3s refused [timeout-required]: what must come back must say how long it may
+                take (return_protocol.timeout)
+            4s refused [timeout-required]: what must come back must say how long it may
+                take (return_protocol.timeout)
             5s a broadcast of 2, h1 broadcast to rival, h1 rejected by rival:
                 capability_mismatch: rival has none of dancing, h1 failed: rejected
                 (capability_mismatch: rival has none of dancing), h2 broadcast to

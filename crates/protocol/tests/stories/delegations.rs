@@ -35,8 +35,8 @@ fn a_delegation_without_an_end_is_refused() {
         ",
         expect![[r#"
             0s started by planner
-            1s refused [timeout-required]: a delegation must say how long it may take
-                (return_protocol.timeout)
+            1s refused [timeout-required]: what must come back must say how long it may
+                take (return_protocol.timeout)
         "#]],
     );
 }

@@ -18,10 +18,9 @@ fn work_goes_to_whoever_does_it_best() {
             0s started by planner
             1s h1 sequential to builder
             2s h1 failed: cancelled by planner
-            3s refused [nobody-fits]: no agent that is well has any of the capabilities
-                asked for
-            4s refused [receiver-required]: nobody is named to get it, and no capability
-                is asked for
+            3s refused [nobody-fits]: no agent that is well can do it well enough and may
+                take the risk
+            4s refused [receiver-required]: nobody is named to get it
         "#]],
     );
 }
@@ -86,8 +85,8 @@ fn whoever_does_not_answer_is_unavailable_until_it_does_something() {
             31s h1 rejected by swift: unavailable: no answer in time, h1 rerouted to
                 operator on timeout
             32s h1 failed: cancelled by planner
-            33s refused [nobody-fits]: no agent that is well has any of the capabilities
-                asked for
+            33s refused [nobody-fits]: no agent that is well can do it well enough and may
+                take the risk
             34s found well
             35s h2 sequential to swift answer by 65s
         "#]],
@@ -374,8 +373,8 @@ fn whoever_answers_anything_is_there_again() {
             3s h2 deferred until 63s
             31s h1 rejected by swift: unavailable: no answer in time, h1 failed:
                 unavailable
-            32s refused [nobody-fits]: no agent that is well has any of the capabilities
-                asked for
+            32s refused [nobody-fits]: no agent that is well can do it well enough and may
+                take the risk
             33s h2 rejected by swift: no, h2 failed: rejected (no)
             34s h3 delegation to swift answer by 64s
         "#]],

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use baton_protocol::planted::{Bug, planted};
 use tokio::sync::watch;
 
 use crate::causes::causes;
@@ -176,6 +177,10 @@ impl Syncer {
             if batch.lines.is_empty() {
                 self.release(batch);
                 continue;
+            }
+            if planted(Bug::IndexAheadOfLog) {
+                self.exchange.durable.store(batch.last_seq, Ordering::Release);
+                self.follower.advance(batch.last_seq);
             }
             match self.log.append(&batch.lines, batch.first_seq, batch.last_seq) {
                 Ok(_) => {

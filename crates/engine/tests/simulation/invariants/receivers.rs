@@ -8,7 +8,7 @@ use baton_protocol::id::AgentId;
 use baton_protocol::limits::HEALTH_FAILURES_MAX;
 use baton_protocol::workflow::{Ending, Workflow};
 
-use super::states::free;
+use super::states::has_turn;
 use super::{Checked, Facts, Told, must};
 
 /// Judges whom a record asks.
@@ -22,7 +22,8 @@ pub(super) fn judge(facts: &Facts, world: &World, told: &Told<'_>) -> Checked {
             gap(world, told, terms)?;
             // Whoever is turned away in the same breath did not overtake anybody.
             let last = told.part.0 + 1 == told.part.1;
-            let waits = waiting(world, &terms.to_agent).next().is_some();
+            let mut queue = waiting(world, &terms.to_agent);
+            let waits = queue.any(|other| other.terms.priority <= terms.priority);
             must(!last || *queued || !waits, "I11", || {
                 format!("{} went to {} past its queue", terms.id, terms.to_agent)
             })
@@ -44,7 +45,7 @@ pub(super) fn judge(facts: &Facts, world: &World, told: &Told<'_>) -> Checked {
             in_turn(world, handoff)
         }
         Event::Closed { ending: Ending::Completed { .. }, .. } => {
-            let mut open = workflow.open().filter(|open| stands_in_the_way(workflow, open));
+            let mut open = workflow.open().filter(|open| is_waited_for(workflow, open));
             must(open.next().is_none(), "I28", || "work was completed with a part open".to_owned())
         }
         _ => Ok(()),
@@ -98,11 +99,19 @@ fn free_to_pass(workflow: &Workflow, told: &Told<'_>, terms: &Terms) -> Checked 
     must(workflow.owner == terms.parent, "I28", || {
         format!("{} passed the whole without owning it", terms.from_agent)
     })?;
-    let mut open = workflow.open().filter(|open| stands_in_the_way(workflow, open));
+    let mut open = workflow.open().filter(|open| is_waited_for(workflow, open));
     must(open.next().is_none(), "I28", || format!("{} was passed with a part open", terms.id))
 }
 
-/// Whether somebody waits for it: it is open, no mere look, and no copy that nobody needs.
+/// Whether the owner waits for it: it, and whatever it was passed under, stands in the way.
+fn is_waited_for(workflow: &Workflow, open: &Handoff) -> bool {
+    let hold = workflow.holds.get(&open.terms.parent);
+    let above = hold.and_then(|hold| workflow.handoffs.get(&hold.handoff?));
+    let held = above.filter(|above| !above.state.is_over());
+    stands_in_the_way(workflow, open) && held.is_none_or(|above| is_waited_for(workflow, above))
+}
+
+/// Whether its sender waits for it: it is open, no mere look, and no copy that nobody needs.
 fn stands_in_the_way(workflow: &Workflow, open: &Handoff) -> bool {
     match &open.terms.kind {
         Kind::Sequential | Kind::Delegation(_) => true,
@@ -199,8 +208,7 @@ fn in_turn(world: &World, called: &Handoff) -> Checked {
     }
     let place = |handoff: &Handoff| (handoff.terms.priority, handoff.initiated_at);
     let before = waiting(world, &called.to).filter(|other| place(other) < place(called)).count();
-    let room = free(world, &called.to);
-    must(before < room.max(1), "I10", || {
+    must(has_turn(world, &called.to, called, before), "I10", || {
         format!("{} was called at {} before {before} others", called.terms.id, called.to)
     })
 }

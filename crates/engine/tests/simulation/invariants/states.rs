@@ -179,35 +179,40 @@ fn timers(world: &World) -> Checked {
             expected.extend(waits.then_some(Timer::Hold(*id, *fence)));
         }
     }
+    let mut called = BTreeSet::new();
     for id in world.agents.keys() {
         let mut queue: Vec<_> = waiting(world, id).collect();
         queue.sort_by_key(|h| (h.terms.priority, h.initiated_at, h.terms.id));
-        let next = queue.iter().take(free(world, id));
-        expected.extend(next.map(|handoff| Timer::Handoff(handoff.terms.id)));
+        let turns = queue.into_iter().enumerate();
+        let next = turns.take_while(|(before, handoff)| has_turn(world, id, handoff, *before));
+        called.extend(next.map(|(_, handoff)| Timer::Handoff(handoff.terms.id)));
     }
+    let found: BTreeSet<Timer> = world.due(Timestamp::default()).collect();
+    must(found == called, "I10", || format!("{found:?} are called, not {called:?}"))?;
+    expected.extend(called);
     let found: BTreeSet<Timer> = world.due(far).collect();
     must(found == expected, "I21", || format!("timers {found:?}\nexpected {expected:?}"))
 }
 
-/// How many more can be called for `agent`: its room, less what was called and is not answered.
-pub(super) fn free(world: &World, agent: &AgentId) -> usize {
-    let Some(known) = world.agents.get(agent) else { return 0 };
+/// Whether `handoff`, which waits for `agent` behind `before` others, has room there. Room is kept
+/// for those that were called and did not answer, but not from the more urgent.
+pub(super) fn has_turn(world: &World, agent: &AgentId, handoff: &Handoff, before: usize) -> bool {
+    let Some(known) = world.agents.get(agent) else { return false };
     let all = world.workflows.values().flat_map(|workflow| workflow.handoffs.values());
-    let called = all.filter(|handoff| {
-        handoff.to == *agent && matches!(handoff.state, State::Initiated { called: true, .. })
+    let called = all.filter(|other| {
+        let called = matches!(other.state, State::Initiated { called: true, .. });
+        other.to == *agent && called && other.terms.priority <= handoff.terms.priority
     });
     let most = known.profile.max_concurrent_tasks as usize;
-    most.saturating_sub(known.holds.len()).saturating_sub(called.count())
+    before + called.count() < most.saturating_sub(known.holds.len())
 }
 
 /// After one look at the timers nothing is due, and nobody waits for room that is there.
 pub(super) fn at_rest(world: &World, now: Timestamp) -> Checked {
-    for (id, agent) in &world.agents {
-        let waits = waiting(world, id).next().map(|handoff| handoff.terms.id);
-        let room = free(world, id);
-        must(waits.is_none() || room == 0, "I11", || {
-            format!("{waits:?} waits for {id} ({:?}), who has room for {room}", agent.profile.role)
-        })?;
+    for id in world.agents.keys() {
+        let could = waiting(world, id).find(|handoff| has_turn(world, id, handoff, 0));
+        let could = could.map(|handoff| handoff.terms.id);
+        must(could.is_none(), "I11", || format!("{could:?} waits for {id}, who has room"))?;
     }
     let all = world.workflows.values().flat_map(|workflow| workflow.handoffs.values());
     for handoff in all {

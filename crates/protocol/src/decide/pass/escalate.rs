@@ -14,6 +14,7 @@ use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Assessment, Escalation, Kind, Matter};
 use crate::id::{AgentId, Fence, HandoffId};
 use crate::limits::ESCALATION_LEVELS_MAX;
+use crate::planted::{Bug, planted};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::workflow::Workflow;
@@ -42,7 +43,8 @@ pub(super) fn decide(
     let mut trail = below.map(|(_, asked)| asked.trail.clone()).unwrap_or_default();
     let words = rationale.clone();
     trail.push(Assessment { by: asker.id.clone(), role: asker.role, words, at: now });
-    let level = below.map_or(0, |(_, asked)| asked.level) + 1;
+    let first = if planted(Bug::EscalationOneTooHigh) { 2 } else { 1 };
+    let level = below.map_or(first, |(_, asked)| asked.level + 1);
     if level > ESCALATION_LEVELS_MAX {
         return Err(Refusal::TooHigh { most: ESCALATION_LEVELS_MAX });
     }
