@@ -36,6 +36,8 @@ pub enum Bug {
     QueueIgnoresPriority,
     /// Whoever waits for room is forgotten by a restart.
     SnapshotForgetsQueues,
+    /// A checkpoint is signed over something else than the records.
+    CheckpointOverWrongLeaf,
 }
 
 #[cfg(feature = "planted")]

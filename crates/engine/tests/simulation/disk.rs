@@ -107,7 +107,7 @@ async fn live(stage: &mut Stage, shown: &mut Vec<Vec<u8>>, last: bool) -> Went<(
     }
     if last {
         around::finish(stage).await?;
-        stage.verify().await?;
+        stage.verify("D4").await?;
     }
     Ok(())
 }

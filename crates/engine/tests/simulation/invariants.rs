@@ -57,6 +57,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("D1", "what was answered survives a power cut"),
     ("D2", "nothing is recorded twice"),
     ("D3", "what was shown is never taken back"),
+    ("D4", "what is stored, chained and signed is what was recorded"),
 ];
 
 /// An invariant that did not hold.

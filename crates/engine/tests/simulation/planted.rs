@@ -41,6 +41,7 @@ const BUGS: &[(Bug, Where, &str)] = &[
     (Bug::MajorityOffByOne, Where::Memory, "I17"),
     (Bug::QueueIgnoresPriority, Where::Memory, "I10"),
     (Bug::SnapshotForgetsQueues, Where::Memory, "I26"),
+    (Bug::CheckpointOverWrongLeaf, Where::Disk, "D4"),
 ];
 
 /// Seeds that are played before a bug counts as not found.

@@ -65,7 +65,7 @@ async fn whole(stage: &mut Stage) -> Went<()> {
     }
     around::finish(stage).await?;
     stage.restart().await?;
-    stage.verify().await
+    stage.verify("I24").await
 }
 
 /// The cast is drawn, once, and everybody is registered who is not.

@@ -315,11 +315,11 @@ impl Stage {
     }
 
     /// Follows every chain.
-    pub(crate) async fn verify(&mut self) -> Went<()> {
+    pub(crate) async fn verify(&mut self, id: &'static str) -> Went<()> {
         let checked =
             self.ledger.check(baton_store::Against::default()).await.map_err(|_| Halt::Down)?;
-        must(checked.problem.is_none(), "I24", || format!("{:?}", checked.problem))?;
-        must(checked.records == self.facts.last_seq, "I24", || format!("{checked:?}"))?;
+        must(checked.problem.is_none(), id, || format!("{:?}", checked.problem))?;
+        must(checked.records == self.facts.last_seq, id, || format!("{checked:?}"))?;
         Ok(())
     }
 
