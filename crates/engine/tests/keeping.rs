@@ -101,6 +101,31 @@ async fn work_is_dropped_when_its_period_is_over_and_the_proof_holds() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_with_an_escalation_is_kept_longer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let id = {
+        let engine = opened(folder.path(), 0);
+        ask(&engine, "r", json!({"register": {"id": "builder"}})).await;
+        let builder = Actor::Agent("builder".parse().expect("a name"));
+        let by_builder =
+            async |key: &str, command| try_ask(&engine, builder.clone(), key, command).await;
+        let started = by_builder("s", json!({"start": {"title": "hard"}})).await.expect("taken");
+        let id = started.workflow.expect("a workflow");
+        let raise = json!({"pass": {
+            "workflow": id, "fence": 1, "type": "escalation", "reason": "may I?",
+            "audit": {"decision_rationale": "it cannot be undone"},
+        }});
+        by_builder("e", raise).await.expect("it is raised");
+        ask(&engine, "x", json!({"cancel_workflow": {"workflow": id, "reason": "no"}})).await;
+        id
+    };
+    for (day, expected) in [(31, vec![]), (179, vec![]), (181, vec![id])] {
+        let engine = opened(folder.path(), day);
+        assert_eq!(pruned(&engine, &format!("p{day}")).await, expected, "day {day}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_longer_period_of_the_workspace_holds() {
     let folder = tempfile::tempdir().expect("a folder");
     over(&opened(folder.path(), 0), "a", true).await;
