@@ -51,6 +51,7 @@ use crate::past::Past;
 use crate::proof::Prover;
 use crate::proof::note::VerifierKey;
 use crate::record;
+use crate::sync::{self, JoinHandle};
 
 use decider::{Decider, Job, LastBatch};
 use history::History;
@@ -104,7 +105,7 @@ pub struct Embedded {
     cut: Option<String>,
     opened: u64,
     prover: Arc<Prover>,
-    threads: Vec<std::thread::JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Embedded {
@@ -172,13 +173,17 @@ impl Embedded {
             full_pause: tuning.full_pause,
             full_until: None,
         };
+        let (follower, proves) = (history.follower.clone(), prover.clone());
+        let tell = Box::new(move |durable| {
+            follower.advance(durable);
+            proves.advance(durable);
+            committed_tx.send_replace(durable);
+        });
         let syncer = Syncer {
             log,
             disk: disk.clone(),
             exchange: exchange.clone(),
-            follower: history.follower.clone(),
-            prover: prover.clone(),
-            committed: committed_tx,
+            tell,
             observer,
             preparing: Vec::new(),
         };
@@ -429,22 +434,16 @@ impl Drop for Embedded {
     }
 }
 
-fn spawn(
-    name: &str,
-    run: impl FnOnce() + Send + 'static,
-) -> Result<std::thread::JoinHandle<()>, LedgerError> {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(run)
-        .map_err(failed("cannot start a thread of the ledger"))
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, LedgerError> {
+    sync::spawn(name, run).map_err(failed("cannot start a thread of the ledger"))
 }
 
 fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LedgerError> + Send + 'static,
 ) -> Later<'static, Result<T, LedgerError>> {
     Box::pin(async move {
-        let ended = |_| LedgerError::Stopped { why: "a task of the ledger has ended".to_owned() };
-        tokio::task::spawn_blocking(work).await.map_err(ended)?
+        let ended = || LedgerError::Stopped { why: "a task of the ledger has ended".to_owned() };
+        sync::spawn_blocking(work).await.ok_or_else(ended)?
     })
 }
 

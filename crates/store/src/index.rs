@@ -6,15 +6,17 @@
 //! up by their first eight bytes and never are a key of the large table.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, ErrorCode};
 
 use crate::log::LogError;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard};
 
 mod batch;
 mod follower;
+mod progress;
 mod query;
 mod row;
 mod schema;

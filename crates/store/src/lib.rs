@@ -27,6 +27,7 @@ mod record;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
 pub mod snapshot;
+mod sync;
 
 pub use blob::{BLOB_BYTES_MAX, BlobError, Blobs};
 pub use causes::causes;

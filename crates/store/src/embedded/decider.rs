@@ -18,6 +18,7 @@ use crate::embedded::syncer::{BATCH_BYTES_MAX, Batch, Exchange};
 use crate::ledger::{LedgerError, Loan, Look, Request, panicked};
 use crate::loans::Loans;
 use crate::log::LogReader;
+use crate::sync;
 
 /// Commands that are decided before the syncer hears of them.
 ///
@@ -68,7 +69,7 @@ impl Decider {
     /// Decides until nobody asks any more, then leaves a snapshot behind, so that the next start
     /// has nothing to replay and knows which record must be the last.
     pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
-        while let Some(job) = jobs.blocking_recv() {
+        while let Some(job) = sync::receive(&mut jobs) {
             if self.exchange.0.take_set_back() && !self.rebuild() {
                 return;
             }

@@ -3,21 +3,18 @@
 //! While it waits for the disk, the decider fills the next batch: that is the group commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use baton_protocol::planted::{Bug, planted};
-use tokio::sync::watch;
 
 use crate::causes::causes;
 use crate::disk::Disk;
 use crate::embedded::{Observer, restore};
-use crate::index::Follower;
 use crate::ledger::LedgerError;
 use crate::log::{Log, LogError};
 use crate::pace;
-use crate::proof::Prover;
+use crate::sync::{self, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard};
 
 /// A batch larger than this many bytes makes the decider wait.
 pub(super) const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -147,9 +144,8 @@ pub(super) struct Syncer {
     pub(super) log: Log,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) exchange: Arc<Exchange>,
-    pub(super) follower: Arc<Follower>,
-    pub(super) prover: Arc<Prover>,
-    pub(super) committed: watch::Sender<u64>,
+    /// Tells others how far the log is durable, once those who wait have been answered.
+    pub(super) tell: Box<dyn FnMut(u64) + Send>,
     pub(super) observer: Option<Observer>,
     /// The threads that make the next segment: more than one, if appends were faster than they.
     pub(super) preparing: Vec<JoinHandle<()>>,
@@ -180,7 +176,7 @@ impl Syncer {
             }
             if planted(Bug::IndexAheadOfLog) {
                 self.exchange.durable.store(batch.last_seq, Ordering::Release);
-                self.follower.advance(batch.last_seq);
+                (self.tell)(batch.last_seq);
             }
             match self.log.append(&batch.lines, batch.first_seq, batch.last_seq) {
                 Ok(_) => {
@@ -208,9 +204,7 @@ impl Syncer {
             release(Ok(()));
         }
         if !batch.lines.is_empty() {
-            self.follower.advance(durable);
-            self.prover.advance(durable);
-            self.committed.send_replace(durable);
+            (self.tell)(durable);
             self.prepare();
         }
         if let Some(core) = batch.snapshot
@@ -230,7 +224,7 @@ impl Syncer {
         };
         self.preparing.retain(|thread| !thread.is_finished());
         // Without a thread the append that needs the segment makes it.
-        self.preparing.extend(std::thread::Builder::new().name("segment".into()).spawn(run).ok());
+        self.preparing.extend(sync::spawn("segment", run).ok());
     }
 }
 

@@ -15,6 +15,7 @@ mod power;
 mod proof;
 mod prune;
 mod restart;
+mod schedules;
 mod tamper;
 
 /// Small numbers, so that short stories roll segments and take snapshots.

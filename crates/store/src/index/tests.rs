@@ -14,6 +14,7 @@ use crate::sim::SimDisk;
 
 mod answers;
 mod rebuild;
+mod schedules;
 
 /// A record as these tests write it. The numbers of ids and agents are spelled out by `uuid`.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,13 +1,14 @@
 //! Reads records back while the writer goes on. It reads only what the caller knows to be durable,
 //! and so never meets a line that is half written.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::scan::{Piece, Pieces};
 use super::{Cursor, Entry, LogError, Position, SEQ_FIRST, VisitError, segment};
 use crate::disk::{Disk, DiskFile};
 use crate::hash::Hash;
 use crate::line;
+use crate::sync::Mutex;
 
 /// How many segments are kept open, most recently used first.
 const FILES_MAX: usize = 8;

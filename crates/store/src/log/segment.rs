@@ -5,11 +5,12 @@
 //! a segment that holds records.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use super::{FOLDER, LogError};
 use crate::disk::{Disk, DiskFile};
+use crate::sync::{AtomicBool, Mutex, MutexGuard};
 
 /// The size of the first segment; a small workspace should not pay for a large one.
 pub const SEGMENT_BYTES_FIRST: u64 = 1024 * 1024;

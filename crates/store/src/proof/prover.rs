@@ -5,9 +5,8 @@
 //! clean stop. Its trouble is a warning and another try, never anybody else's.
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use baton_protocol::planted::{Bug, planted};
 
@@ -21,6 +20,7 @@ use crate::disk::Disk;
 use crate::hash::Hash;
 use crate::log::{Cursor, LogError, LogReader};
 use crate::pace;
+use crate::sync::{self, Condvar, Instant, JoinHandle, Mutex, MutexGuard};
 
 /// The log is quiet when nothing was recorded for so long.
 const QUIET: Duration = Duration::from_millis(150);
@@ -151,7 +151,7 @@ impl Prover {
             work.run();
             drop(hold);
         };
-        let thread = std::thread::Builder::new().name("proof".to_owned()).spawn(run)?;
+        let thread = sync::spawn("proof", run)?;
         Ok(Self { shared, thread: Some(thread) })
     }
 
