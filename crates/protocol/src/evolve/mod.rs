@@ -64,13 +64,8 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         Event::Started { .. } => started(world, id, event, at),
         Event::Closed { .. } => closed(world, id),
         Event::Progressed { fence, note, percent, locks_until } => {
-            progressed(
-                world,
-                id,
-                *fence,
-                *locks_until,
-                Progress { at, note: note.clone(), percent: *percent },
-            );
+            let said = Progress { at, note: note.clone(), percent: *percent };
+            progressed(world, id, *fence, *locks_until, said);
         }
         Event::VariablesSet { fence, by, changes } => {
             with_workflow(world, id, |workflow| write(workflow, *fence, changes, by, at));
