@@ -7,9 +7,8 @@
 //! answers; a panic of the syncer told to nobody; the lock let go between looking at `set_back` and
 //! joining a batch; the batch behind a refused one forgotten; its waiters replaced instead of
 //! joined; `set_back` not set; the last batch skipped when the end was announced; the end not
-//! announced; nothing rebuilt after a set-back; in
-//! `prover.rs` either notification left out, a wait that ends one record early, and a stop that
-//! leaves records unsigned.
+//! announced; nothing rebuilt after a set-back; in `prover.rs` either notification left out, a wait
+//! that ends one record early, and a stop that leaves records unsigned.
 
 use std::panic::resume_unwind;
 use std::sync::Mutex as Plain;
