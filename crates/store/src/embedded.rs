@@ -147,9 +147,7 @@ impl Embedded {
             false => failed("cannot open the bodies")(error),
         })?;
         let last = restored.opened.next.seq - 1;
-        let cut = restored.opened.cut.as_ref().map(|cut| {
-            format!("cut {} bytes from record {} on: {}", cut.bytes, cut.first_seq, cut.reason)
-        });
+        let cut = restored.opened.cut.as_ref().map(ToString::to_string);
         let reader = restored.log.reader();
         let follower = Follower::spawn(&index, reader.clone(), last + 1, record::extract)
             .map_err(failed("cannot open the index"))?;
@@ -192,8 +190,8 @@ impl Embedded {
             spawn("decider", move || decider.run(queue))?,
         ];
         let (jobs, blobs, root) = (Some(jobs), Arc::new(blobs), root.to_owned());
-        let opened = last;
         Ok(Self {
+            opened: last,
             jobs,
             exchange,
             history,
@@ -202,7 +200,6 @@ impl Embedded {
             root,
             disk,
             cut,
-            opened,
             prover,
             threads,
         })

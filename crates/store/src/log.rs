@@ -109,6 +109,13 @@ pub struct Cut {
     pub reason: String,
 }
 
+impl std::fmt::Display for Cut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { first_seq, bytes, reason, .. } = self;
+        write!(f, "cut {bytes} bytes from record {first_seq} on: {reason}")
+    }
+}
+
 /// The log, open for its one writer.
 pub struct Log {
     disk: Arc<dyn Disk>,
