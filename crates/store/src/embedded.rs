@@ -171,12 +171,7 @@ impl Embedded {
             full_pause: tuning.full_pause,
             full_until: None,
         };
-        let (follower, proves) = (history.follower.clone(), prover.clone());
-        let tell = Box::new(move |durable| {
-            follower.advance(durable);
-            proves.advance(durable);
-            committed_tx.send_replace(durable);
-        });
+        let tell = telling(history.follower.clone(), prover.clone(), committed_tx);
         let syncer = Syncer {
             log,
             disk: disk.clone(),

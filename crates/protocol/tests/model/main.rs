@@ -1,12 +1,12 @@
-//! Every state that a small world can reach by our rules: who accepts, returns, is late, asks above,
-//! is cancelled, crashes, or comes back with an old fence, in every order.
+//! Every state that a small world can reach by our rules: who accepts, returns, is late, asks
+//! above, is cancelled, crashes, or comes back with an old fence, in every order.
 //!
-//! The rules are the real `decide` and `evolve`; what is written here is only what may never be. One
-//! workflow is begun by a planner that delegates to a builder or passes it on; above them stand a
-//! reviewer, an architect and two people. Time goes from one deadline to the next, and a deadline
+//! The rules are the real `decide` and `evolve`; what is written here is only what may never be.
+//! One workflow is begun by a planner that delegates to a builder or passes it on; above them stand
+//! a reviewer, an architect and two people. Time goes from one deadline to the next, and a deadline
 //! that has come may be recorded at once, or after whatever anybody does meanwhile.
 //!
-//! Mistakes that were made on purpose in the rules, one at a time, and found: see `docs/testing.md`.
+//! Mistakes that were made on purpose in the rules and found are listed in `docs/testing.md`.
 
 mod deeds;
 mod laws;
@@ -26,7 +26,7 @@ use scene::Forms;
 /// How much may happen in a small world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// What becomes of a delegation that is late; nothing means that the work is passed on for good.
+    /// What becomes of a delegation that is late; `None` means that the work is passed for good.
     pub(crate) policy: Option<OnTimeout>,
     /// Agents ask somebody above while there are fewer handoffs than this.
     pub(crate) handoffs_max: usize,

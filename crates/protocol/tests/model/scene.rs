@@ -54,8 +54,8 @@ pub(crate) struct Forms {
     pub(crate) write: SetVariables,
 }
 
-/// The command that brings the `n`-th handoff into the world, and that handoff. Numbered by how many
-/// there are, so that two ways to the same world are the same.
+/// The command that brings the `n`-th handoff into the world, and that handoff. Numbered by how
+/// many there are, so that two ways to the same world are the same.
 static NUMBERED: LazyLock<Vec<(CommandId, HandoffId)>> = LazyLock::new(|| {
     let command = |n: usize| CommandId::from_key("model", &n.to_string());
     (0..20).map(command).map(|command| (command, command.handoff())).collect()

@@ -33,8 +33,8 @@ const TURNS_TAKEN: usize = 3;
 /// Plays `story` in many schedules, half of them with a random turn at every step and half with
 /// random priorities that change a few times, which finds what takes one long and unlucky pause.
 ///
-/// Shuttle prints a schedule that fails; with `BATON_SCHEDULE` naming a file that holds it, that one
-/// is played and no other.
+/// Shuttle prints a schedule that fails; with `BATON_SCHEDULE` naming a file that holds it, that
+/// one is played and no other.
 pub(crate) fn explore(few: usize, story: impl Fn() + Send + Sync + 'static) {
     let half = schedules(few).div_ceil(2);
     let story = Arc::new(story);
