@@ -246,7 +246,7 @@ mod tests {
               start        Begin a workflow
               pass         Pass work to another agent
               escalate     Ask somebody above to decide, and wait for the decision
-              wait         Wait until a handoff or a workflow is over, or a broadcast is decided
+              wait         Wait until a handoff, a workflow or a broadcast is over
               cancel       Take a handoff back, or call a workflow off
               reassign     Take work from a stuck holder and give it to another
 

@@ -426,6 +426,19 @@ impl Drop for Embedded {
     }
 }
 
+/// What follows the log hears how far it is durable.
+fn telling(
+    follower: Arc<Follower>,
+    prover: Arc<Prover>,
+    committed: watch::Sender<u64>,
+) -> Box<dyn FnMut(u64) + Send> {
+    Box::new(move |durable| {
+        follower.advance(durable);
+        prover.advance(durable);
+        committed.send_replace(durable);
+    })
+}
+
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, LedgerError> {
     sync::spawn(name, run).map_err(failed("cannot start a thread of the ledger"))
 }

@@ -24,24 +24,25 @@ enum Where {
     Disk,
 }
 
-/// Each bug, where it shows, and the invariant that finds it.
-const BUGS: &[(Bug, Where, &str)] = &[
-    (Bug::NoFenceCheck, Where::Memory, "I4"),
-    (Bug::TimeoutAfterAccept, Where::Memory, "I32"),
-    (Bug::SyncSkipped, Where::Disk, "D1"),
-    (Bug::RerouteNotCounted, Where::Memory, "I12"),
-    (Bug::LateReturnCounts, Where::Memory, "I17"),
-    (Bug::LockNotReleased, Where::Memory, "I8"),
-    (Bug::IndexAheadOfLog, Where::Disk, "D3"),
-    (Bug::IdempotencyIgnored, Where::Memory, "I23"),
-    (Bug::CapacityReadBeforeLock, Where::Memory, "I7"),
-    (Bug::EscalationOneTooHigh, Where::Memory, "I14"),
-    (Bug::TimerFiresEarly, Where::Memory, "I22"),
-    (Bug::SuspendedMayWrite, Where::Memory, "I16"),
-    (Bug::MajorityOffByOne, Where::Memory, "I17"),
-    (Bug::QueueIgnoresPriority, Where::Memory, "I10"),
-    (Bug::SnapshotForgetsQueues, Where::Memory, "I26"),
-    (Bug::CheckpointOverWrongLeaf, Where::Disk, "D4"),
+/// Each bug, where it shows, and the invariant that finds it. What runs ahead of the log is found
+/// by whichever looks first: history that is taken back, or a signature over what is not there.
+const BUGS: &[(Bug, Where, &[&str])] = &[
+    (Bug::NoFenceCheck, Where::Memory, &["I4"]),
+    (Bug::TimeoutAfterAccept, Where::Memory, &["I32"]),
+    (Bug::SyncSkipped, Where::Disk, &["D1"]),
+    (Bug::RerouteNotCounted, Where::Memory, &["I12"]),
+    (Bug::LateReturnCounts, Where::Memory, &["I17"]),
+    (Bug::LockNotReleased, Where::Memory, &["I8"]),
+    (Bug::IndexAheadOfLog, Where::Disk, &["D3", "D1"]),
+    (Bug::IdempotencyIgnored, Where::Memory, &["I23"]),
+    (Bug::CapacityReadBeforeLock, Where::Memory, &["I7"]),
+    (Bug::EscalationOneTooHigh, Where::Memory, &["I14"]),
+    (Bug::TimerFiresEarly, Where::Memory, &["I22"]),
+    (Bug::SuspendedMayWrite, Where::Memory, &["I16"]),
+    (Bug::MajorityOffByOne, Where::Memory, &["I17"]),
+    (Bug::QueueIgnoresPriority, Where::Memory, &["I10"]),
+    (Bug::SnapshotForgetsQueues, Where::Memory, &["I26"]),
+    (Bug::CheckpointOverWrongLeaf, Where::Disk, &["D4"]),
 ];
 
 /// Seeds that are played before a bug counts as not found.
@@ -73,9 +74,9 @@ fn every_planted_bug_is_found_by_its_invariant() {
         let found = first(*place, SEEDS_MAX);
         let told = found.as_ref().map(|failure| (failure.broken.id, failure.seed));
         eprintln!("{bug:?}: {told:?}");
-        if told.is_none_or(|(id, _)| id != *expected) {
+        if told.is_none_or(|(id, _)| !expected.contains(&id)) {
             let how = found.map(|failure| failure.broken.to_string());
-            wrong.push(format!("{bug:?}: expected {expected}, found {how:?}"));
+            wrong.push(format!("{bug:?}: expected {expected:?}, found {how:?}"));
         }
     }
     assert!(wrong.is_empty(), "the harness missed:\n{}", wrong.join("\n"));

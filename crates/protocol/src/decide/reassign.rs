@@ -1,5 +1,6 @@
 //! Giving work from a stuck holder to another. A person does this; the old fence is dead.
 
+use crate::agent::Role;
 use crate::command::{Reassign, Reassigned, Submission};
 use crate::decide::arrival::{self, Arrival};
 use crate::decide::cancel::Ended;
@@ -8,6 +9,7 @@ use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Handoff, Kind, Terms, Trigger};
 use crate::id::{AgentId, HandoffId, WorkflowId};
+use crate::limits::ESCALATION_LEVELS_MAX;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::workflow::Workflow;
@@ -84,9 +86,12 @@ fn may_have(
                 false => Ok(()),
             }
         }
-        Kind::Escalation(_) => {
+        Kind::Escalation(asked) => {
             let role = |agent| world.agents.get(agent).map(|agent| agent.profile.role);
-            match role(to) > role(&handoff.terms.from_agent) {
+            let spoke = asked.trail.iter().any(|step| step.by == *to);
+            // The last level is a person, whoever moves it.
+            let last = asked.level >= ESCALATION_LEVELS_MAX && role(to) != Some(Role::Human);
+            match role(to) > role(&handoff.terms.from_agent) && !spoke && !last {
                 true => Ok(()),
                 false => Err(Refusal::NotAbove { agent: to.clone() }),
             }

@@ -395,3 +395,30 @@ fn a_holder_that_waits_for_a_decision_is_not_over_its_time() {
         "#]],
     );
 }
+
+#[test]
+fn a_question_is_not_given_back_to_the_one_who_asks_it() {
+    check(
+        "
+        0s planner starts
+        1s planner delegates to builder within 1h fence 1
+        2s builder accepts h1
+        3s builder escalates because unsure fence 2
+        4s reviewer accepts h2
+        5s reviewer escalates because unsure fence 3
+        6s operator reassigns h3 to reviewer
+        7s operator reassigns h3 to clerk
+        ",
+        expect![[r#"
+            0s started by planner
+            1s h1 delegation to builder answer by 3601s
+            2s h1 accepted by builder fence 2 back by 3602s
+            3s fence 2 waits for h2, h2 escalation level 1 after builder to reviewer
+            4s h2 accepted by reviewer fence 3
+            5s fence 3 waits for h3, h3 escalation level 2 after builder, reviewer to
+                architect
+            6s refused [self-pass]: reviewer cannot pass work to itself
+            7s h3 reassigned to clerk
+        "#]],
+    );
+}
