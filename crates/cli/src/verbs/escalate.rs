@@ -94,8 +94,8 @@ impl Escalate {
 /// Decide a question that was escalated to you
 ///
 /// Takes the question, if nobody has yet, and sends the decision back down to the one who asked;
-/// its suspended work goes on. An agent that took it before shows its fence. A decision that is sent
-/// again is answered as the first time.
+/// its suspended work goes on. An agent that took it before shows its fence. A decision that is
+/// sent again is answered as the first time.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

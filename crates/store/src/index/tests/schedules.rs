@@ -4,8 +4,8 @@
 //!
 //! Mistakes that were made on purpose, one at a time, and found by these tests: each notification
 //! in `progress.rs` left out (`wake` when asked or stopped, `moved`, `news`); the end not told, or
-//! not looked at; `idle` not set; a wait that ends one record early; `done` told before the batch; the
-//! lock let go between looking for work and falling asleep.
+//! not looked at; `idle` not set; a wait that ends one record early; `done` told before the batch;
+//! the lock let go between looking for work and falling asleep.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool as Flag, AtomicU64 as Number};
