@@ -7,6 +7,7 @@ mod audit_files;
 mod clock;
 mod engine;
 mod health;
+mod history;
 mod outbox;
 mod overview;
 mod process;
@@ -19,8 +20,9 @@ pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, SubmitError};
+pub use history::{AuditQuery, MessageQuery, Page};
 pub use proof::{KeyError, verify_bundle};
-pub use query::{AuditQuery, HandoffQuery, QueryError, WorkflowQuery};
+pub use query::{HandoffQuery, QueryError, WorkflowQuery};
 pub use token::NewToken;
 
 pub use baton_store::Export;

@@ -2,12 +2,16 @@
 
 mod build;
 mod kinds;
+mod messages;
 mod past;
 mod proof;
 mod sight;
 
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
+};
+pub use messages::{
+    Message, MessageContext, MessageHandoff, MessageTask, MessageType, Payload, message,
 };
 pub(crate) use past::{Ended, Past, replay};
 pub use proof::{Exported, Prunable, PrunableLine, Signed, Verified};

@@ -5,6 +5,7 @@ use baton_engine::{AuditQuery, Clock, Engine, QueryError, SubmitError, WorkflowQ
 use baton_protocol::command::{Actor, Submission};
 use serde_json::{Value, json};
 
+mod messages;
 mod scene;
 mod teams;
 
