@@ -12,8 +12,8 @@ use baton_protocol::id::AgentId;
 use tokio::net::UnixListener;
 
 use crate::marks;
-use crate::problem::Problem;
 use crate::routes::App;
+use crate::wire::Problem;
 
 /// What the socket knows of the process at its other end.
 #[derive(Clone, Copy, Debug)]

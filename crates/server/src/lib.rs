@@ -2,17 +2,13 @@
 //!
 //! It knows who calls and speaks JSON; every decision is the engine's.
 
-mod answer;
 mod caller;
-mod commands;
 mod idle;
 mod marks;
-mod problem;
-mod proof;
-mod reads;
 mod routes;
 mod serve;
 mod socket;
+mod wire;
 
 pub use serve::{Options, ServeError, serve};
 pub use socket::Socket;

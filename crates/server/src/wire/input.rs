@@ -7,7 +7,7 @@ use baton_protocol::limits::REQUEST_BYTES_MAX;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-use crate::problem::Problem;
+use crate::wire::Problem;
 
 /// A JSON body.
 pub(crate) struct Input<T>(pub(crate) T);
