@@ -34,6 +34,7 @@ use serde_json::Value;
 
 /// What a command came to. It is made from what was recorded, so the same command asked again
 /// gets the same answer.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The number of the last record, if anything had to be recorded.
@@ -61,6 +62,7 @@ impl Answer {
 }
 
 /// An agent as others see it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentView {
     /// What it says of itself.
@@ -78,6 +80,7 @@ pub struct AgentView {
 }
 
 /// A credential, without anything secret.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenView {
     /// Which one.
@@ -89,6 +92,7 @@ pub struct TokenView {
 }
 
 /// A handoff in one line.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandoffLine {
     /// Which one.
@@ -128,6 +132,7 @@ pub struct HandoffLine {
 }
 
 /// A whole handoff: the record in the shape that the specification gives it, and where it stands.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandoffView {
     /// In one line.
@@ -164,6 +169,7 @@ pub struct HandoffView {
 }
 
 /// What travels with a handoff.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextView {
     /// The subtask's words, or the workflow's id.
@@ -179,6 +185,7 @@ pub struct ContextView {
 }
 
 /// What the receiver must be.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValidationView {
     /// What it must be able to do.
@@ -188,6 +195,7 @@ pub struct ValidationView {
 }
 
 /// How a handoff comes back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReturnView {
     /// Whether it does.
@@ -199,6 +207,7 @@ pub struct ReturnView {
 }
 
 /// A broadcast as a whole.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BroadcastView {
     /// Which one.
@@ -220,6 +229,7 @@ pub struct BroadcastView {
 }
 
 /// A question to somebody above.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EscalationView {
     /// How far up it is, 1 to 3.
@@ -231,6 +241,7 @@ pub struct EscalationView {
 }
 
 /// What the audit should know.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditView {
     /// Why the sender decided so.
@@ -240,6 +251,7 @@ pub struct AuditView {
 }
 
 /// A workflow in one line.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowLine {
     /// Which one.
@@ -257,6 +269,7 @@ pub struct WorkflowLine {
 }
 
 /// A whole workflow.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowView {
     /// In one line.
@@ -287,6 +300,7 @@ pub struct WorkflowView {
 }
 
 /// What an agent has in hand.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HoldView {
     /// Who.
@@ -314,6 +328,7 @@ pub struct HoldView {
 }
 
 /// What concerns an agent.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inbox {
     /// Whose.
@@ -331,6 +346,7 @@ pub struct Inbox {
 }
 
 /// Everything an agent gets when it takes a handoff.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Package {
     /// The number that it shows from now on.
@@ -340,6 +356,7 @@ pub struct Package {
 }
 
 /// A lock on a file.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LockView {
     /// Which file.
@@ -357,6 +374,7 @@ pub struct LockView {
 }
 
 /// Counts, in the names that dashboards of the field use.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
@@ -377,6 +395,7 @@ pub struct Stats {
 }
 
 /// Counts of one agent.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentStats {
     /// Handoffs it passed.
@@ -386,6 +405,7 @@ pub struct AgentStats {
 }
 
 /// A thing that an id or a beginning of one names.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {
@@ -398,6 +418,7 @@ pub enum Found {
 }
 
 /// What the coordinator says of itself.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The program's version.

@@ -1,6 +1,7 @@
 //! Commands: everything that can be asked of Baton. There is no other way to change anything.
 
 mod pass;
+mod refusals;
 mod returning;
 mod running;
 
@@ -59,6 +60,7 @@ impl Actor {
 }
 
 /// Everything that can be asked.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -103,10 +105,13 @@ pub enum Command {
     /// Take a credential away.
     RevokeToken(RevokeToken),
     /// Look at a handoff whose time has come. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Wake(Wake),
     /// Look at a hold whose time has come. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     WakeHold(WakeHold),
     /// An effect was carried out. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Settle(Settle),
     /// Drop the records of work that is over and past its period.
     Prune(Prune),
@@ -222,6 +227,7 @@ impl Command {
 }
 
 /// Begins a workflow. Whoever asks holds it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -239,6 +245,7 @@ pub struct Start {
 }
 
 /// Takes a handoff.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accept {
@@ -251,6 +258,7 @@ pub struct Accept {
 }
 
 /// Turns a handoff away.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reject {
@@ -262,6 +270,7 @@ pub struct Reject {
 }
 
 /// Asks for time before answering.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Defer {
@@ -276,6 +285,7 @@ pub struct Defer {
 }
 
 /// Says how it goes, which also renews the holder's locks.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
@@ -321,6 +331,7 @@ impl From<Percent> for u64 {
 }
 
 /// Ends the workflow.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Complete {
@@ -331,6 +342,7 @@ pub struct Complete {
     pub fence: Option<Fence>,
     /// What came of it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_body")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::text::BodyJson>"))]
     pub result: Option<Body>,
     /// In words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -338,6 +350,7 @@ pub struct Complete {
 }
 
 /// Takes a handoff back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
@@ -349,6 +362,7 @@ pub struct Cancel {
 }
 
 /// Calls a workflow off.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CancelWorkflow {
@@ -359,6 +373,7 @@ pub struct CancelWorkflow {
 }
 
 /// Writes variables.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetVariables {
@@ -375,6 +390,7 @@ pub struct SetVariables {
 }
 
 /// Makes an artifact known.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AddArtifact {
@@ -388,6 +404,7 @@ pub struct AddArtifact {
 }
 
 /// Says whether an artifact can be relied on.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkArtifact {
@@ -403,6 +420,7 @@ pub struct MarkArtifact {
 }
 
 /// Locks files, all or none of them.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockFiles {
@@ -422,6 +440,7 @@ pub struct LockFiles {
 }
 
 /// Gives locks back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnlockFiles {

@@ -8,6 +8,7 @@ use crate::text::Text;
 use crate::time::Allowance;
 
 /// Gives an agent a credential.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IssueToken {
@@ -21,6 +22,7 @@ pub struct IssueToken {
 }
 
 /// Takes a credential away.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeToken {
@@ -31,6 +33,7 @@ pub struct RevokeToken {
 }
 
 /// Looks at a handoff whose time has come.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wake {
     /// Which one.
@@ -38,6 +41,7 @@ pub struct Wake {
 }
 
 /// Looks at a hold whose time has come.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WakeHold {
     /// Of which work.
@@ -47,6 +51,7 @@ pub struct WakeHold {
 }
 
 /// Gives work from a stuck holder to another.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reassign {
@@ -59,6 +64,7 @@ pub struct Reassign {
 }
 
 /// What is given to another.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reassigned {
@@ -69,6 +75,7 @@ pub enum Reassigned {
 }
 
 /// Says that an agent is well, or not.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportHealth {
@@ -82,6 +89,7 @@ pub struct ReportHealth {
 }
 
 /// Says that an effect was carried out.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
     /// Which one.
