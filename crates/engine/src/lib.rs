@@ -5,9 +5,11 @@
 
 mod audit_files;
 mod clock;
+mod cursor;
 mod engine;
 mod health;
 mod history;
+mod lists;
 mod outbox;
 mod overview;
 mod process;
@@ -19,6 +21,7 @@ mod token;
 pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use cursor::{Cursor, CursorError};
 pub use engine::{Engine, SubmitError};
 pub use history::{AuditQuery, MessageQuery, Page};
 pub use proof::{KeyError, verify_bundle};

@@ -1,7 +1,9 @@
 //! The coordinator: the engine behind HTTP routes on a Unix socket, one for each workspace.
 //!
-//! It knows who calls and speaks JSON; every decision is the engine's.
+//! It knows who calls and speaks JSON; every decision is the engine's. `api` makes routes that
+//! describe themselves, `routes` are they, `wire` is what they take and answer with.
 
+mod api;
 mod caller;
 mod idle;
 mod marks;
@@ -10,5 +12,6 @@ mod serve;
 mod socket;
 mod wire;
 
+pub use routes::openapi;
 pub use serve::{Options, ServeError, serve};
 pub use socket::Socket;

@@ -103,8 +103,8 @@ async fn a_workflow_that_left_memory_is_told_from_its_records() {
     let found =
         scene.engine.find(Actor::Operator, &handoff.to_string()[..13]).await.expect("found");
     assert_eq!(found, Found::Handoff(handoff));
-    let all = WorkflowQuery { all: true, limit: None };
-    assert_eq!(scene.engine.workflows(Actor::Operator, all).await.expect("listed").len(), 1);
+    let all = WorkflowQuery { all: true, ..Default::default() };
+    assert_eq!(scene.engine.workflows(Actor::Operator, all).await.expect("listed").items.len(), 1);
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn an_agent_sees_its_own_work_and_no_other() {
 async fn a_token_is_good_until_it_expires_or_is_revoked() {
     let mut scene = Scene::new().await;
     let day = "1d".parse().ok();
-    let made = scene.engine.create_token(Actor::Operator, agent("builder"), day).await;
+    let made = scene.engine.create_token(Actor::Operator, agent("builder"), day, None).await;
     let made = made.expect("a token");
     let who = async |scene: &Scene, token: &str| {
         scene.engine.authenticate(token).await.expect("looked up")
@@ -151,13 +151,13 @@ async fn a_token_is_good_until_it_expires_or_is_revoked() {
     scene.later("1d");
     assert_eq!(who(&scene, &made.token).await, None);
 
-    let other = scene.engine.create_token(Actor::Operator, agent("builder"), None).await;
+    let other = scene.engine.create_token(Actor::Operator, agent("builder"), None, None).await;
     let other = other.expect("a token");
     let revoke = json!({ "revoke_token": { "agent": "builder", "token": other.id } });
     scene.ask(Actor::Operator, revoke).await;
     assert_eq!(who(&scene, &other.token).await, None);
     let by_agent = Actor::Agent(agent("builder"));
-    let refused = scene.engine.create_token(by_agent, agent("builder"), None).await;
+    let refused = scene.engine.create_token(by_agent, agent("builder"), None, None).await;
     assert!(matches!(refused, Err(SubmitError::Refused(r)) if r.code() == "operator-only"));
 }
 
