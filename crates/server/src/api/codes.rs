@@ -11,7 +11,6 @@ const OWN: &[(&str, u16)] = &[
     ("no-such-method", 405),
     ("ambiguous-id", 409),
     ("not-a-question", 409),
-    ("cannot-write", 409),
     ("too-large", 413),
     ("not-json", 415),
     ("bad-input", 422),

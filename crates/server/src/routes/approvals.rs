@@ -74,6 +74,7 @@ async fn list(
 /// A decision.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ApprovalDecision")]
 struct Decision {
     /// Whether it is yes; no means that the one who asked hears that it failed.
     approved: bool,
