@@ -83,10 +83,13 @@ pub(crate) fn unreadable(source: serde_json::Error) -> QueryError {
     QueryError::Failed(LedgerError::Failed { what, source: Box::new(source) })
 }
 
-/// Tells a place where nothing can be written from a ledger that cannot.
+/// Tells a place or a checkpoint that cannot be used from a ledger that cannot.
 pub(crate) fn misplaced(error: LedgerError) -> QueryError {
     use std::io::ErrorKind;
     let LedgerError::Failed { source, .. } = &error else { return error.into() };
+    if source.is::<baton_store::NoteError>() {
+        return QueryError::Unusable { field: "since", why: baton_store::causes(&error) };
+    }
     let kind = source.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
     match kind {
         Some(
