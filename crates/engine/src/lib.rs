@@ -5,6 +5,7 @@
 
 mod audit_files;
 mod clock;
+mod credentials;
 mod engine;
 mod health;
 mod outbox;
@@ -18,6 +19,7 @@ mod token;
 pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use credentials::Credential;
 pub use engine::{Engine, SubmitError};
 pub use proof::{KeyError, verify_bundle};
 pub use query::{AuditQuery, HandoffQuery, QueryError, WorkflowQuery};

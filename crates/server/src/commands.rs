@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use baton_engine::NewToken;
 use baton_engine::view::Answer;
+use baton_protocol::agent::Grant;
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::id::{AgentId, CommandId};
 use baton_protocol::limits::KEY_BYTES_MAX;
@@ -57,6 +58,8 @@ fn fresh() -> Result<CommandId, Problem> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct TokenInput {
     agent: AgentId,
+    #[serde(default)]
+    grant: Grant,
     #[serde(default, rename = "for")]
     span: Option<Allowance>,
 }
@@ -67,7 +70,7 @@ pub(crate) async fn create_token(
     Caller(actor): Caller,
     Input(input): Input<TokenInput>,
 ) -> Result<Json<NewToken>, Problem> {
-    Ok(Json(app.engine.create_token(actor, input.agent, input.span).await?))
+    Ok(Json(app.engine.create_token(actor, input.agent, input.grant, input.span).await?))
 }
 
 /// Asks for a copy.
@@ -117,6 +120,7 @@ pub(crate) fn operator_only(actor: &Actor, what: &'static str) -> Result<(), Pro
             let agent = agent.clone();
             Err(baton_protocol::refusal::Refusal::OperatorOnly { what, agent }.into())
         }
+        Actor::Viewer => Err(baton_protocol::refusal::Refusal::ViewOnly.into()),
         Actor::Coordinator => Err(baton_protocol::refusal::Refusal::CoordinatorOnly.into()),
     }
 }

@@ -5,14 +5,19 @@
 mod answer;
 mod caller;
 mod commands;
+mod door;
+mod guard;
 mod idle;
 mod marks;
+mod network;
 mod problem;
 mod proof;
+mod rate;
 mod reads;
 mod routes;
 mod serve;
 mod socket;
 
+pub use network::{Listen, Network, Tls};
 pub use serve::{Options, ServeError, serve};
 pub use socket::Socket;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{FromRequestParts, Path, Query, State};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use baton_engine::view::{
     AgentView, Found, HandoffLine, HandoffView, Inbox, LockView, Package, Stats, Status,
@@ -19,7 +20,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::caller::Caller;
+use crate::caller::{Caller, Peer};
 use crate::problem::Problem;
 use crate::routes::App;
 
@@ -50,8 +51,24 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
         .map_err(|error: T::Err| Problem::bad_input(Some(field.to_owned()), error.to_string()))
 }
 
-pub(crate) async fn status(State(app): Shared) -> Answered<Status> {
-    Ok(Json(app.engine.status().await?))
+/// How the coordinator is. At the socket nobody needs to say who asks.
+pub(crate) async fn status(State(app): Shared, mut parts: Parts) -> Answered<Status> {
+    if !matches!(parts.extensions.get(), Some(Peer::Socket { .. })) {
+        Caller::from_request_parts(&mut parts, &app).await?;
+    }
+    let status = app.engine.status().await?;
+    Ok(Json(Status { url: app.url.clone(), ..status }))
+}
+
+/// Whether work can be given to this coordinator now.
+pub(crate) async fn ready(State(app): Shared) -> Result<&'static str, Problem> {
+    let hint = "ask another time, or another coordinator";
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    if *app.stopping.borrow() {
+        return Err(Problem::new(status, "stopping", "the coordinator is about to end", hint));
+    }
+    app.engine.status().await?;
+    Ok("ready")
 }
 
 pub(crate) async fn agents(State(app): Shared, Caller(viewer): Caller) -> Answered<Vec<AgentView>> {

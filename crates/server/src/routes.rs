@@ -10,7 +10,8 @@ use tokio::sync::watch;
 
 use crate::idle::Activity;
 use crate::problem::Problem;
-use crate::{commands, idle, proof, reads};
+use crate::rate::Rates;
+use crate::{commands, guard, idle, proof, reads};
 
 /// What every request needs.
 pub(crate) struct App {
@@ -18,12 +19,18 @@ pub(crate) struct App {
     pub(crate) activity: Activity,
     /// Whether the coordinator is about to end; those who wait then stop waiting.
     pub(crate) stopping: watch::Sender<bool>,
+    /// Where it listens on the network, if it does.
+    pub(crate) url: Option<String>,
+    pub(crate) rates: Rates,
+    /// The names under which callers on the network may ask for this coordinator.
+    pub(crate) hosts: Vec<String>,
 }
 
 /// All routes.
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok" }))
+        .route("/readyz", get(reads::ready))
         .route("/v1/status", get(reads::status))
         .route("/v1/commands", post(commands::submit))
         .route("/v1/agents", get(reads::agents))
@@ -47,6 +54,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/stop", post(commands::stop))
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
+        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::look))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idle::note))
         .with_state(app)
 }

@@ -66,6 +66,8 @@ impl Refusal {
             Self::NotLocked { .. } => "not-locked",
             Self::OperatorOnly { .. } => "operator-only",
             Self::NotYours { .. } => "not-yours",
+            Self::ViewOnly => "view-only",
+            Self::ViewOfAgent => "view-of-agent",
             Self::CoordinatorOnly => "coordinator-only",
             Self::ReservedName { .. } => "reserved-name",
             Self::KeyReused => "key-reused",
@@ -83,6 +85,7 @@ impl Refusal {
             | Self::UnknownToken { .. } => RefusalKind::NotFound,
             Self::OperatorOnly { .. }
             | Self::NotYours { .. }
+            | Self::ViewOnly
             | Self::CoordinatorOnly
             | Self::ForAnother { .. }
             | Self::FenceOfAnother { .. }
@@ -101,6 +104,7 @@ impl Refusal {
             | Self::BadVariable { .. }
             | Self::TooMany { .. }
             | Self::ReservedName { .. }
+            | Self::ViewOfAgent
             | Self::BadDigest
             | Self::FenceRequired { .. } => RefusalKind::Invalid,
             Self::WorkflowClosed { .. }
