@@ -8,6 +8,7 @@ mod clock;
 mod credentials;
 mod engine;
 mod health;
+mod history;
 mod outbox;
 mod overview;
 mod process;
@@ -21,8 +22,9 @@ pub mod view;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use credentials::Credential;
 pub use engine::{Engine, SubmitError};
+pub use history::{AuditQuery, MessageQuery, Page};
 pub use proof::{KeyError, verify_bundle};
-pub use query::{AuditQuery, HandoffQuery, QueryError, WorkflowQuery};
+pub use query::{HandoffQuery, QueryError, WorkflowQuery};
 pub use token::NewToken;
 
 pub use baton_store::Export;

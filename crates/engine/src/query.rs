@@ -20,33 +20,6 @@ use crate::view::{
     Package, Past, Sight, WorkflowLine, WorkflowView, may_see,
 };
 
-/// Which audit records are asked for.
-#[derive(Clone, Debug, Default)]
-pub struct AuditQuery {
-    /// Of this workflow.
-    pub workflow: Option<WorkflowId>,
-    /// Of this handoff.
-    pub handoff: Option<HandoffId>,
-    /// Passed by this agent.
-    pub from: Option<AgentId>,
-    /// Passed to this agent.
-    pub to: Option<AgentId>,
-    /// Passed by or to this agent.
-    pub agent: Option<AgentId>,
-    /// Of these types; none means any.
-    pub kinds: Vec<String>,
-    /// From this moment on.
-    pub since: Option<Timestamp>,
-    /// Before this moment.
-    pub until: Option<Timestamp>,
-    /// With larger numbers.
-    pub after: Option<u64>,
-    /// At most so many.
-    pub limit: Option<usize>,
-    /// The newest first.
-    pub newest: bool,
-}
-
 /// Which workflows are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct WorkflowQuery {
@@ -369,38 +342,6 @@ impl Engine {
             }
         }
         Ok(seen)
-    }
-
-    /// Ledger records, as they are stored. Agents see those that concern them.
-    pub async fn audit(&self, viewer: Actor, query: AuditQuery) -> Result<Vec<Value>, QueryError> {
-        let mut filter = Filter {
-            workflow: query.workflow.map(|id| *id.as_bytes()),
-            handoff: query.handoff.map(|id| *id.as_bytes()),
-            from: query.from.map(String::from),
-            to: query.to.map(String::from),
-            agent: query.agent.map(String::from),
-            kinds: query.kinds,
-            since: query.since.map(Timestamp::as_micros),
-            until: query.until.map(Timestamp::as_micros),
-            after_seq: query.after,
-            newest_first: query.newest,
-            ..Filter::default()
-        };
-        let most = query.limit.unwrap_or(PAGE_ROWS_MAX).clamp(1, PAGE_ROWS_MAX);
-        filter.limit = u32::try_from(most).unwrap_or(u32::MAX);
-        let mut hidden = Hidden::default();
-        if let Actor::Agent(agent) = &viewer {
-            match (query.handoff, query.workflow) {
-                (Some(id), _) => drop(self.handoff(viewer, id).await?),
-                (None, Some(id)) => hidden = self.hidden(viewer, id).await?,
-                (None, None) => filter.agent = Some(agent.to_string()),
-            }
-        }
-        let lines = self.ledger.history(filter).await?;
-        let records = lines.iter().map(|line| serde_json::from_slice(line).map_err(unreadable));
-        let mut records = records.collect::<Result<Vec<Value>, _>>()?;
-        records.retain(|record| !hidden.covers(record));
-        Ok(records)
     }
 }
 

@@ -19,6 +19,7 @@ const PREFIX: &str = "bt1_";
 const SECRET_BYTES: usize = 32;
 
 /// A token as it is shown, once.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewToken {
     /// The whole secret.

@@ -12,8 +12,8 @@ use baton_protocol::id::AgentId;
 use tokio::net::UnixStream;
 
 use crate::marks;
-use crate::problem::Problem;
 use crate::routes::App;
+use crate::wire::Problem;
 
 /// What is known of the other end of a connection.
 #[derive(Clone, Copy, Debug)]

@@ -14,8 +14,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::caller::Peer;
-use crate::problem::Problem;
 use crate::routes::App;
+use crate::wire::Problem;
 
 /// Turns away whoever asks for somebody else.
 pub(crate) async fn look(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {

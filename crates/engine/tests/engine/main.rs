@@ -6,6 +6,7 @@ use baton_protocol::agent::Grant;
 use baton_protocol::command::{Actor, Submission};
 use serde_json::{Value, json};
 
+mod messages;
 mod scene;
 mod teams;
 

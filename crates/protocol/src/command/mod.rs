@@ -1,6 +1,7 @@
 //! Commands: everything that can be asked of Baton. There is no other way to change anything.
 
 mod pass;
+mod refusals;
 mod returning;
 mod running;
 
@@ -61,6 +62,7 @@ impl Actor {
 }
 
 /// Everything that can be asked.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -105,10 +107,13 @@ pub enum Command {
     /// Take a credential away.
     RevokeToken(RevokeToken),
     /// Look at a handoff whose time has come. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Wake(Wake),
     /// Look at a hold whose time has come. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     WakeHold(WakeHold),
     /// An effect was carried out. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Settle(Settle),
     /// Drop the records of work that is over and past its period.
     Prune(Prune),
@@ -224,6 +229,7 @@ impl Command {
 }
 
 /// Begins a workflow. Whoever asks holds it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -241,6 +247,7 @@ pub struct Start {
 }
 
 /// Takes a handoff.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accept {
@@ -253,6 +260,7 @@ pub struct Accept {
 }
 
 /// Turns a handoff away.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reject {
@@ -264,6 +272,7 @@ pub struct Reject {
 }
 
 /// Asks for time before answering.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Defer {
@@ -278,6 +287,7 @@ pub struct Defer {
 }
 
 /// Says how it goes, which also renews the holder's locks.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
@@ -323,6 +333,7 @@ impl From<Percent> for u64 {
 }
 
 /// Ends the workflow.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Complete {
@@ -333,6 +344,7 @@ pub struct Complete {
     pub fence: Option<Fence>,
     /// What came of it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_body")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::text::BodyJson>"))]
     pub result: Option<Body>,
     /// In words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -340,6 +352,7 @@ pub struct Complete {
 }
 
 /// Takes a handoff back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
@@ -351,6 +364,7 @@ pub struct Cancel {
 }
 
 /// Calls a workflow off.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CancelWorkflow {
@@ -361,6 +375,7 @@ pub struct CancelWorkflow {
 }
 
 /// Writes variables.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetVariables {
@@ -377,6 +392,7 @@ pub struct SetVariables {
 }
 
 /// Makes an artifact known.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AddArtifact {
@@ -390,6 +406,7 @@ pub struct AddArtifact {
 }
 
 /// Says whether an artifact can be relied on.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkArtifact {
@@ -405,6 +422,7 @@ pub struct MarkArtifact {
 }
 
 /// Locks files, all or none of them.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockFiles {
@@ -424,6 +442,7 @@ pub struct LockFiles {
 }
 
 /// Gives locks back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnlockFiles {

@@ -9,6 +9,7 @@ use crate::text::Text;
 use crate::time::Allowance;
 
 /// Gives an agent a credential.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IssueToken {
@@ -25,6 +26,7 @@ pub struct IssueToken {
 }
 
 /// Takes a credential away.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeToken {
@@ -35,6 +37,7 @@ pub struct RevokeToken {
 }
 
 /// Looks at a handoff whose time has come.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wake {
     /// Which one.
@@ -42,6 +45,7 @@ pub struct Wake {
 }
 
 /// Looks at a hold whose time has come.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WakeHold {
     /// Of which work.
@@ -51,6 +55,7 @@ pub struct WakeHold {
 }
 
 /// Gives work from a stuck holder to another.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reassign {
@@ -63,6 +68,7 @@ pub struct Reassign {
 }
 
 /// What is given to another.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reassigned {
@@ -73,6 +79,7 @@ pub enum Reassigned {
 }
 
 /// Says that an agent is well, or not.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportHealth {
@@ -86,6 +93,7 @@ pub struct ReportHealth {
 }
 
 /// Says that an effect was carried out.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
     /// Which one.

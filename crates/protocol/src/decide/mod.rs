@@ -39,6 +39,16 @@ pub fn decide(world: &World, ask: &Submission, now: Timestamp) -> Result<Decisio
     if ask.actor == Actor::Viewer {
         return Err(Refusal::ViewOnly);
     }
+    let decided = ruled(world, ask, now);
+    if let Err(refusal) = &decided {
+        let (name, code) = (ask.command.name(), refusal.code());
+        let known = Command::refusals(name).iter().any(|codes| codes.contains(&code));
+        debug_assert!(known, "`{name}` is refused as {code}, which its description does not say");
+    }
+    decided
+}
+
+fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Refusal> {
     match &ask.command {
         Command::Start(start) => start::decide(world, ask, start, now),
         Command::Pass(pass) => pass::decide(world, ask, pass, now),

@@ -13,6 +13,12 @@ impl Refusal {
             | Self::UnknownHandoff { .. }
             | Self::UnknownArtifact { .. }
             | Self::UnknownToken { .. } => self.where_to_look(),
+            Self::TokenShown { token, .. } => {
+                format!(
+                    "if nobody has the secret, revoke {} and ask under a new key",
+                    token.short()
+                )
+            }
             Self::WorkflowClosed { workflow, .. } => show(workflow.short()),
             Self::HandoffOver { handoff, .. } => show(handoff.short()),
             Self::AlreadyReturned { handoff } => show(handoff.short()),

@@ -49,6 +49,14 @@ pub enum Refusal {
         /// The id that was given.
         token: TokenId,
     },
+    /// Its secret was shown when it was made, and is kept nowhere.
+    #[error("token {token} of {agent} was made under this key, and its secret was shown then")]
+    TokenShown {
+        /// Whose.
+        agent: AgentId,
+        /// Which one.
+        token: TokenId,
+    },
     /// The workflow is over.
     #[error("workflow {workflow} is over: {ending}")]
     WorkflowClosed {

@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::caller::{Caller, Peer};
-use crate::problem::Problem;
 use crate::routes::App;
+use crate::wire::Problem;
 
 /// Records on a page of the audit, unless asked for otherwise.
 const AUDIT_PAGE: usize = 100;
@@ -237,6 +237,7 @@ pub(crate) async fn audit(
         since: asked.since,
         until: asked.until,
         after: asked.after,
+        before: None,
         limit: Some(limit),
         newest,
     };

@@ -9,7 +9,7 @@ use baton_protocol::limits::REQUEST_BYTES_MAX;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-use crate::problem::Problem;
+use crate::wire::Problem;
 
 /// How long a body may take to arrive.
 const BODY_WITHIN: Duration = Duration::from_secs(30);

@@ -11,12 +11,11 @@ use baton_engine::view::{Exported, Prunable, Signed, Verified};
 use baton_protocol::id::WorkflowId;
 use serde::Deserialize;
 
-use crate::answer::Input;
 use crate::caller::Caller;
-use crate::commands::operator_only;
-use crate::problem::Problem;
-use crate::reads::Asked;
 use crate::routes::App;
+use crate::routes::commands::operator_only;
+use crate::routes::reads::Asked;
+use crate::wire::{Input, Problem};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

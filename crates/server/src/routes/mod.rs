@@ -1,5 +1,9 @@
 //! The routes, and what they share.
 
+mod commands;
+mod proof;
+mod reads;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -8,10 +12,11 @@ use axum::routing::{get, post};
 use baton_engine::Engine;
 use tokio::sync::watch;
 
+use crate::guard;
+use crate::idle;
 use crate::idle::Activity;
-use crate::problem::Problem;
 use crate::rate::Rates;
-use crate::{commands, guard, idle, proof, reads};
+use crate::wire::Problem;
 
 /// What every request needs.
 pub(crate) struct App {

@@ -15,10 +15,9 @@ use baton_protocol::limits::KEY_BYTES_MAX;
 use baton_protocol::time::Allowance;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::Input;
 use crate::caller::Caller;
-use crate::problem::Problem;
 use crate::routes::App;
+use crate::wire::{Input, Problem};
 
 /// Takes any command.
 pub(crate) async fn submit(
