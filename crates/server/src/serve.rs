@@ -125,6 +125,7 @@ async fn run(options: &Options) -> Result<(), ServeError> {
         stopping: watch::Sender::new(false),
         url: network.as_ref().map(|opened| opened.url.clone()),
         rates: Rates::new(options.requests_per_second),
+        listeners: Default::default(),
         hosts: options.network.iter().flat_map(|network| network.hosts.clone()).collect(),
     });
     let audit_dir = options.audit_dir.clone();

@@ -1,6 +1,7 @@
 //! The routes, and what they share.
 
 mod commands;
+mod events;
 mod proof;
 mod reads;
 
@@ -11,6 +12,8 @@ use axum::http::StatusCode;
 use axum::routing::{get, post};
 use baton_engine::Engine;
 use tokio::sync::watch;
+
+use self::events::Listeners;
 
 use crate::guard;
 use crate::idle;
@@ -27,6 +30,7 @@ pub(crate) struct App {
     /// Where it listens on the network, if it does.
     pub(crate) url: Option<String>,
     pub(crate) rates: Rates,
+    pub(crate) listeners: Listeners,
     /// The names under which callers on the network may ask for this coordinator.
     pub(crate) hosts: Vec<String>,
 }
@@ -52,6 +56,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/audit/checkpoint", get(proof::checkpoint))
         .route("/v1/audit/export", post(proof::export))
         .route("/v1/audit/prune", get(proof::prunable))
+        .route("/v1/events", get(events::events))
         .route("/v1/stats", get(reads::stats))
         .route("/v1/locks", get(reads::locks))
         .route("/v1/tokens", post(commands::create_token))
