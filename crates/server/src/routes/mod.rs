@@ -40,6 +40,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(reads::ready))
+        .route("/v1/ping", get(reads::ping))
         .route("/v1/status", get(reads::status))
         .route("/v1/commands", post(commands::submit))
         .route("/v1/agents", get(reads::agents))

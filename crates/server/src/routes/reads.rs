@@ -51,6 +51,11 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
         .map_err(|error: T::Err| Problem::bad_input(Some(field.to_owned()), error.to_string()))
 }
 
+/// Does nothing, for whoever measures what the rest costs.
+pub(crate) async fn ping() -> Json<Value> {
+    Json(serde_json::json!({ "pong": true }))
+}
+
 /// How the coordinator is. At the socket nobody needs to say who asks.
 pub(crate) async fn status(State(app): Shared, mut parts: Parts) -> Answered<Status> {
     if !matches!(parts.extensions.get(), Some(Peer::Socket { .. })) {
