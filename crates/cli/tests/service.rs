@@ -1,5 +1,6 @@
 //! The coordinator as a service: tokens, the network, live events. Through the real binary.
 
+#[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "cli/desk.rs"]
 mod desk;
 #[path = "service/net.rs"]

@@ -6,9 +6,11 @@
 mod audit_files;
 mod clock;
 mod credentials;
+mod cursor;
 mod engine;
 mod health;
 mod history;
+mod lists;
 mod outbox;
 mod overview;
 mod process;
@@ -21,6 +23,7 @@ pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use credentials::Credential;
+pub use cursor::{Cursor, CursorError};
 pub use engine::{Engine, SubmitError};
 pub use history::{AuditQuery, MessageQuery, Page};
 pub use proof::{KeyError, verify_bundle};
