@@ -16,6 +16,7 @@ use baton_store::{Embedded, Ledger, LedgerError, Recorded, Request, TransactErro
 use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
+use crate::credentials::Credentials;
 use crate::query::QueryError;
 use crate::view::Answer;
 
@@ -25,6 +26,7 @@ pub struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) started_at: Timestamp,
     pub(crate) retention: Retention,
+    pub(crate) credentials: Credentials,
 }
 
 /// Why a command came to nothing.
@@ -75,7 +77,8 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        Self { ledger, clock, started_at, retention: Retention::default() }
+        let (retention, credentials) = Default::default();
+        Self { ledger, clock, started_at, retention, credentials }
     }
 
     /// Takes a command from any entry, decides it, and records what was decided.
@@ -103,6 +106,7 @@ impl Engine {
             Err(TransactError::Refused(refusal)) => return self.refused(refusal, accepting).await,
             other => other?,
         };
+        self.credentials.note(&recorded.events);
         match recorded.asked == asked {
             true => Ok(answer(recorded)),
             false => Err(Refusal::KeyReused.into()),
@@ -180,6 +184,7 @@ fn by(actor: &Actor) -> String {
         Actor::Operator => "operator".to_owned(),
         Actor::Agent(agent) => agent.to_string(),
         Actor::OperatorAs(agent) => format!("operator as {agent}"),
+        Actor::Viewer => "viewer".to_owned(),
         Actor::Coordinator => "coordinator".to_owned(),
     }
 }

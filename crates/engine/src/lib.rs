@@ -5,6 +5,7 @@
 
 mod audit_files;
 mod clock;
+mod credentials;
 mod cursor;
 mod engine;
 mod health;
@@ -21,6 +22,7 @@ mod token;
 pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use credentials::Credential;
 pub use cursor::{Cursor, CursorError};
 pub use engine::{Engine, SubmitError};
 pub use history::{AuditQuery, MessageQuery, Page};

@@ -289,10 +289,31 @@ pub struct Token {
     pub id: TokenId,
     /// SHA-256 of the secret, as hexadecimal digits.
     pub digest: String,
+    /// What it is good for.
+    #[serde(default, skip_serializing_if = "Grant::is_act")]
+    pub grant: Grant,
     /// Since when.
     pub issued_at: Timestamp,
     /// Until when, if it ends.
     pub expires_at: Option<Timestamp>,
+}
+
+/// What a credential is good for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Grant {
+    /// To act as the one whose it is.
+    #[default]
+    Act,
+    /// To see what the operator sees, and change nothing. Only the operator's can be such.
+    View,
+}
+
+impl Grant {
+    pub(crate) fn is_act(&self) -> bool {
+        matches!(self, Self::Act)
+    }
 }
 
 /// How an agent's capabilities compare with what a handoff asks for.

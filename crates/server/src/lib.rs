@@ -5,13 +5,18 @@
 
 mod api;
 mod caller;
+mod door;
+mod guard;
 mod idle;
 mod marks;
+mod network;
+mod rate;
 mod routes;
 mod serve;
 mod socket;
 mod wire;
 
+pub use network::{Listen, Network, Tls};
 pub use routes::openapi;
 pub use serve::{Options, ServeError, serve};
 pub use socket::Socket;

@@ -19,7 +19,7 @@ pub(crate) use sight::{Hidden, Sight, may_see};
 
 use std::collections::BTreeMap;
 
-use baton_protocol::agent::{Health, Profile, Requirement, Risk};
+use baton_protocol::agent::{Grant, Health, Profile, Requirement, Risk};
 use baton_protocol::artifact::Artifact;
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{
@@ -85,6 +85,9 @@ pub struct AgentView {
 pub struct TokenView {
     /// Which one.
     pub id: TokenId,
+    /// What it is good for.
+    #[serde(default)]
+    pub grant: Grant,
     /// Since when.
     pub issued_at: Timestamp,
     /// Until when, if it ends.
@@ -445,4 +448,7 @@ pub struct Status {
     /// Why no more checkpoints are signed, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsigned: Option<String>,
+    /// Where it listens on the network, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }

@@ -45,6 +45,8 @@ pub enum Actor {
     Agent(AgentId),
     /// The person who runs the workspace, on behalf of an agent.
     OperatorAs(AgentId),
+    /// Somebody who may see everything and change nothing.
+    Viewer,
     /// Baton itself, about what time or an effect brought.
     Coordinator,
 }
@@ -53,7 +55,7 @@ impl Actor {
     /// The agent whose work this touches.
     pub fn agent(&self) -> AgentId {
         match self {
-            Self::Operator | Self::Coordinator => AgentId::operator(),
+            Self::Operator | Self::Viewer | Self::Coordinator => AgentId::operator(),
             Self::Agent(agent) | Self::OperatorAs(agent) => agent.clone(),
         }
     }

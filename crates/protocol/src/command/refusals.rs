@@ -111,7 +111,7 @@ impl Command {
             "lock" => &[WORKFLOW, HOLD, &["file-locked", "too-many"]],
             "unlock" => &[WORKFLOW, HOLD, &["not-locked", "too-many"]],
             "register" => &[OPERATOR, &["reserved-name", "too-many"]],
-            "issue_token" => &[AGENT, OPERATOR, &["bad-digest", "reserved-name", "too-many"]],
+            "issue_token" => &[AGENT, OPERATOR, &["bad-digest", "too-many", "view-of-agent"]],
             "revoke_token" => &[AGENT, OPERATOR, &["unknown-token"]],
             "wake" => &[HANDOFF, COORDINATOR],
             "wake_hold" => &[WORKFLOW, COORDINATOR],

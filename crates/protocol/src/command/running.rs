@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Grant;
 use crate::effect::EffectId;
 use crate::id::{AgentId, Fence, HandoffId, TokenId, WorkflowId};
 use crate::text::Text;
@@ -16,6 +17,9 @@ pub struct IssueToken {
     pub agent: AgentId,
     /// SHA-256 of the secret, as 64 hexadecimal digits.
     pub digest: String,
+    /// What it is good for.
+    #[serde(default, skip_serializing_if = "Grant::is_act")]
+    pub grant: Grant,
     /// For how long; absent means until revoked.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub span: Option<Allowance>,

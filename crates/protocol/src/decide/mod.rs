@@ -28,7 +28,7 @@ mod start;
 mod variables;
 mod wake;
 
-use crate::command::{Command, Submission};
+use crate::command::{Actor, Command, Submission};
 use crate::event::Decision;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -36,6 +36,9 @@ use crate::world::World;
 
 /// Decides what `ask` leads to in this world at this moment.
 pub fn decide(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Refusal> {
+    if ask.actor == Actor::Viewer {
+        return Err(Refusal::ViewOnly);
+    }
     let decided = ruled(world, ask, now);
     if let Err(refusal) = &decided {
         let (name, code) = (ask.command.name(), refusal.code());

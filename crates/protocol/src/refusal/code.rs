@@ -90,6 +90,8 @@ named! {
     NotLocked => "not-locked", Conflict;
     OperatorOnly => "operator-only", Forbidden;
     NotYours => "not-yours", Forbidden;
+    ViewOnly => "view-only", Forbidden;
+    ViewOfAgent => "view-of-agent", Invalid;
     CoordinatorOnly => "coordinator-only", Forbidden;
     ReservedName => "reserved-name", Invalid;
     KeyReused => "key-reused", Conflict;

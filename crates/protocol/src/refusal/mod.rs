@@ -348,6 +348,12 @@ pub enum Refusal {
         /// Who may.
         owner: AgentId,
     },
+    /// The credential is for looking only.
+    #[error("this token may look at everything and change nothing")]
+    ViewOnly,
+    /// Looking is the operator's to give.
+    #[error("a token that only looks belongs to the operator, not to an agent")]
+    ViewOfAgent,
     /// Only Baton itself asks this.
     #[error("only the coordinator itself may ask this")]
     CoordinatorOnly,

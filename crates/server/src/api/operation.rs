@@ -17,12 +17,21 @@ use super::schemas::Schemas;
 pub(super) type Describe = Box<dyn Fn(&mut Schemas) -> Value>;
 
 /// What every caller can meet: who is it, and is the coordinator well?
-const CALLER: &[&str] =
-    &["unauthorized", "operator-only", "unknown-agent", "bad-input", "failed", "stopped"];
+const CALLER: &[&str] = &[
+    "unauthorized",
+    "operator-only",
+    "unknown-agent",
+    "bad-input",
+    "wrong-origin",
+    "wrong-host",
+    "too-fast",
+    "failed",
+    "stopped",
+];
 /// What everybody who sends a body can meet.
-const BODY: &[&str] = &["too-large", "not-json", "bad-input"];
+const BODY: &[&str] = &["too-large", "too-slow", "not-json", "bad-input"];
 /// What every change can meet, whatever the rules say.
-const CHANGE: &[&str] = &["key-reused", "too-many", "disk-full"];
+const CHANGE: &[&str] = &["view-only", "key-reused", "too-many", "disk-full"];
 
 pub(crate) const JSON: &str = "application/json";
 
@@ -114,7 +123,7 @@ impl Operation {
         self.asks_who = false;
         self.problems.clear();
         self.parameters.clear();
-        self.refuses(&["failed", "stopped"])
+        self.refuses(&["wrong-origin", "wrong-host", "failed", "stopped"])
     }
 
     /// More words on it.

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use baton_engine::view::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answered, Shared, operator_only};
 use crate::api::{Api, get, post};
-use crate::caller::Caller;
+use crate::caller::{Caller, Peer};
 use crate::wire::{Input, Problem};
 
 pub(super) fn routes(api: Api) -> Api {
@@ -23,8 +24,21 @@ pub(super) fn routes(api: Api) -> Api {
             async || "ok",
         )
         .route(
-            get("/v1/status", "show_status", "Shows how the coordinator is")
+            get("/readyz", "readiness", "Answers while the coordinator takes work")
                 .for_anybody()
+                .answers_as::<String>(200, "text/plain", "`ready`.")
+                .refuses(&["stopping"]),
+            ready,
+        )
+        .route(
+            get("/v1/ping", "ping", "Does nothing, for whoever measures what the rest costs")
+                .for_anybody()
+                .answers::<Pong>(200, "Nothing of interest."),
+            async || Json(Pong { pong: true }),
+        )
+        .route(
+            get("/v1/status", "show_status", "Shows how the coordinator is")
+                .detail("At the workspace's socket nobody needs to say who asks.")
                 .answers::<Status>(200, "Its condition."),
             status,
         )
@@ -43,8 +57,29 @@ pub(super) fn routes(api: Api) -> Api {
         )
 }
 
-async fn status(State(app): Shared) -> Answered<Status> {
-    Ok(Json(app.engine.status().await?))
+async fn status(State(app): Shared, mut parts: Parts) -> Answered<Status> {
+    if !matches!(parts.extensions.get(), Some(Peer::Socket { .. })) {
+        Caller::from_request_parts(&mut parts, &app).await?;
+    }
+    let status = app.engine.status().await?;
+    Ok(Json(Status { url: app.url.clone(), ..status }))
+}
+
+async fn ready(State(app): Shared) -> Result<&'static str, Problem> {
+    if *app.stopping.borrow() {
+        let hint = "ask another time, or another coordinator";
+        let detail = "the coordinator is about to end";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", detail, hint));
+    }
+    app.engine.status().await?;
+    Ok("ready")
+}
+
+/// An answer without content.
+#[derive(Serialize, JsonSchema)]
+struct Pong {
+    /// Always.
+    pong: bool,
 }
 
 /// Asks for a copy.

@@ -60,7 +60,7 @@ async fn list(
     Ok(Paged::new(&here, items, next))
 }
 
-fn kind_of(word: &str) -> Result<MessageType, Problem> {
+pub(super) fn kind_of(word: &str) -> Result<MessageType, Problem> {
     let kind = typed(serde_json::Value::from(word), "");
     kind.map_err(|problem| Problem::bad_input(Some("type".to_owned()), problem.detail()))
 }

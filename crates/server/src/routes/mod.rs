@@ -8,6 +8,7 @@ mod batch;
 mod commands;
 mod coordinator;
 mod described;
+mod events;
 mod handoffs;
 mod inbox;
 mod locks;
@@ -30,8 +31,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use self::events::Listeners;
 use crate::api::Api;
+use crate::guard;
 use crate::idle::{self, Activity};
+use crate::rate::Rates;
 use crate::wire::Problem;
 
 /// What every request needs.
@@ -40,6 +44,12 @@ pub(crate) struct App {
     pub(crate) activity: Activity,
     /// Whether the coordinator is about to end; those who wait then stop waiting.
     pub(crate) stopping: watch::Sender<bool>,
+    /// Where it listens on the network, if it does.
+    pub(crate) url: Option<String>,
+    pub(crate) rates: Rates,
+    pub(crate) listeners: Listeners,
+    /// The names under which callers on the network may ask for this coordinator.
+    pub(crate) hosts: Vec<String>,
 }
 
 type Answered<T> = Result<Json<T>, Problem>;
@@ -51,6 +61,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .into_router()
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
+        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::look))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idle::note))
         .with_state(app)
 }
@@ -67,6 +78,7 @@ fn all() -> Api {
     let api = agents::routes(api);
     let api = tokens::routes(api);
     let api = messages::routes(api);
+    let api = events::routes(api);
     let api = audit::routes(api);
     let api = proof::routes(api);
     let api = commands::routes(api);
@@ -100,6 +112,7 @@ fn operator_only(actor: &Actor, what: &'static str) -> Result<(), Problem> {
             let agent = agent.clone();
             Err(Refusal::OperatorOnly { what, agent }.into())
         }
+        Actor::Viewer => Err(Refusal::ViewOnly.into()),
         Actor::Coordinator => Err(Refusal::CoordinatorOnly.into()),
     }
 }

@@ -1,5 +1,7 @@
 //! Reading what comes in: limited, JSON only, and with the bad field named.
 
+use std::time::Duration;
+
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -9,6 +11,9 @@ use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use super::Problem;
+
+/// How long a body may take to arrive.
+const BODY_WITHIN: Duration = Duration::from_secs(30);
 
 /// A JSON body.
 pub(crate) struct Input<T>(pub(crate) T);
@@ -76,7 +81,13 @@ pub(crate) fn json_only(headers: &HeaderMap, taken: &[&str]) -> Result<(), Probl
 
 /// The whole body, unless it is too large.
 async fn whole(body: Body) -> Result<Bytes, Problem> {
-    to_bytes(body, REQUEST_BYTES_MAX).await.map_err(|_| {
+    let read = tokio::time::timeout(BODY_WITHIN, to_bytes(body, REQUEST_BYTES_MAX));
+    let read = read.await.map_err(|_| {
+        let detail = format!("the body was not there within {} s", BODY_WITHIN.as_secs());
+        let hint = "send it in one go; nothing was recorded";
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", detail, hint)
+    })?;
+    read.map_err(|_| {
         let detail = format!("a request over {REQUEST_BYTES_MAX} bytes, or one that broke off");
         let hint = "pass large things as artifacts: by path, not by content";
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail, hint)

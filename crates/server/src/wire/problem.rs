@@ -1,7 +1,7 @@
 //! Errors as they go out: RFC 9457, with our stable code and a hint.
 
 use axum::Json;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use baton_engine::{LedgerFailure, QueryError, SubmitError, causes};
 use baton_protocol::refusal::Refusal;
@@ -12,7 +12,7 @@ use crate::api;
 
 /// What went wrong, what stands in the way, and what to do next.
 #[derive(Debug)]
-pub(crate) struct Problem(Box<ProblemDetails>);
+pub(crate) struct Problem(Box<ProblemDetails>, Option<(HeaderName, HeaderValue)>);
 
 /// A problem as it goes out.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -46,7 +46,19 @@ impl Problem {
         let title = status.canonical_reason().unwrap_or("error");
         let (detail, hint) = (detail.into(), hint.into());
         let (kind, status, field) = ("about:blank", status.as_u16(), None);
-        Self(Box::new(ProblemDetails { kind, title, status, code, detail, hint, field }))
+        Self(Box::new(ProblemDetails { kind, title, status, code, detail, hint, field }), None)
+    }
+
+    /// Adds a header that programs act on.
+    pub(crate) fn with_header(mut self, name: HeaderName, value: String) -> Self {
+        self.1 = HeaderValue::try_from(value).ok().map(|value| (name, value));
+        self
+    }
+
+    /// The caller must first show who it is.
+    pub(crate) fn unauthorized(detail: &str, hint: &str) -> Self {
+        let problem = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail, hint);
+        problem.with_header(header::WWW_AUTHENTICATE, "Bearer".to_owned())
     }
 
     /// Bad input: the field, what was found, what was expected.
@@ -93,8 +105,9 @@ impl IntoResponse for Problem {
         let status =
             StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, Json(self.0)).into_response();
-        let kind = header::HeaderValue::from_static("application/problem+json");
+        let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        response.headers_mut().extend(self.1);
         response
     }
 }
