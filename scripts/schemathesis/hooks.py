@@ -74,6 +74,9 @@ def before_call(ctx, case, **kwargs):
     kind = home(path)
     if kind and "id" in parameters and likely():
         parameters["id"] = real(kind)
+        # What ends things may end some of them, and leaves the others to ask about.
+        if path.endswith(("/cancel", "/complete")):
+            parameters["id"] = CHANCE.choice(REAL[kind][-8:])
     if "artifact" in parameters and likely():
         parameters["artifact"] = real("artifacts")
     if "token" in parameters and likely():
@@ -95,6 +98,9 @@ def before_call(ctx, case, **kwargs):
             del headers["Baton-As"]
         else:
             headers["Baton-As"] = real("agents")
+    # Chance has few favourite keys, and most changes would only ever be refused for theirs.
+    if "Idempotency-Key" in headers and likely():
+        headers["Idempotency-Key"] = str(CHANCE.randrange(10**12))
     if "If-Match" in headers and likely():
         headers["If-Match"] = CHANCE.choice(['"1"', '"2"', "*"])
     fill(case.body)

@@ -1,6 +1,7 @@
 """Plays a story through the routes, so that there is something to ask about; prints the ids."""
 
 import json
+import os
 import sys
 import urllib.request
 
@@ -11,6 +12,7 @@ def ask(method, path, body=None, **headers):
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(BASE + path, data=data, method=method)
     request.add_header("Content-Type", "application/json")
+    request.add_header("Authorization", "Bearer " + os.environ["BATON_TOKEN"])
     for name, value in headers.items():
         request.add_header(name.replace("_", "-"), value)
     with urllib.request.urlopen(request) as answer:
@@ -21,10 +23,12 @@ def main():
     agents = ["planner", "builder", "critic", "judge"]
     for name in agents:
         role = {"critic": "reviewer", "judge": "architect"}.get(name, "worker")
-        ask("PUT", f"/v1/agents/{name}", {"role": role, "capabilities": ["rust"]})
+        ask("PUT", f"/v1/agents/{name}", {
+            "role": role, "capabilities": ["rust"], "max_concurrent_tasks": 1000,
+        })
     tokens = [ask("POST", "/v1/tokens", {"agent": name})["id"] for name in agents]
     workflows, handoffs, artifacts, questions = [], [], [], []
-    for n in range(6):
+    for n in range(40):
         started = ask("POST", "/v1/workflows", {"title": f"work {n}"}, Baton_As="planner")
         workflow = started["workflow"]
         workflows.append(workflow)
@@ -41,13 +45,13 @@ def main():
         }
         handoff = ask("POST", "/v1/handoffs", passed, Baton_As="planner")["handoff"]
         handoffs.append(handoff)
-        if n == 0:
+        if n % 4 == 0:
             continue
         fence = ask("POST", f"/v1/handoffs/{handoff}/accept", Baton_As="builder")["fence"]
-        if n == 1:
+        if n % 4 == 1:
             back = {"fence": fence, "status": "success"}
             ask("POST", f"/v1/handoffs/{handoff}/return", back, Baton_As="builder")
-        if n in (2, 3):
+        if n % 4 == 2:
             question = {
                 "workflow": workflow, "fence": fence, "type": "escalation",
                 "reason": "may I?", "audit": {"decision_rationale": "it is not mine to decide"},
@@ -56,7 +60,7 @@ def main():
             questions.append(next(
                 event["terms"]["id"] for event in asked["events"] if event["type"] == "initiated"
             ))
-    ask("POST", f"/v1/workflows/{workflows[5]}/cancel", {"reason": "enough"})
+    ask("POST", f"/v1/workflows/{workflows[-1]}/cancel", {"reason": "enough"})
     print(json.dumps({
         "agents": agents + ["operator"], "tokens": tokens, "workflows": workflows,
         "handoffs": handoffs, "artifacts": artifacts, "questions": questions,

@@ -127,3 +127,6 @@ async fn not_so() -> Problem {
     let status = StatusCode::METHOD_NOT_ALLOWED;
     Problem::new(status, "no-such-method", "this path does not take that method", hint)
 }
+
+#[cfg(test)]
+mod tests;
