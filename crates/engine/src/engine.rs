@@ -94,8 +94,9 @@ impl Engine {
         let submission = self.look_up(self.stow(submission).await?).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
+        let (actor, target) = (submission.actor.clone(), submission.target());
         let request = Request {
-            target: submission.target(),
+            target: target.clone(),
             command: submission.id,
             asked,
             by: by(&submission.actor),
@@ -103,7 +104,10 @@ impl Engine {
             decide: Box::new(move |world, now| decide(world, &submission, now)),
         };
         let recorded = match self.ledger.transact(request).await {
-            Err(TransactError::Refused(refusal)) => return self.refused(refusal, accepting).await,
+            Err(TransactError::Refused(refusal)) => {
+                let refusal = self.veiled(actor, &target, refusal).await?;
+                return self.refused(refusal, accepting).await;
+            }
             other => other?,
         };
         self.credentials.note(&recorded.events);

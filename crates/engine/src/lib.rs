@@ -19,6 +19,7 @@ mod query;
 mod retention;
 mod timers;
 mod token;
+mod veil;
 pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
