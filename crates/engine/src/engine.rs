@@ -16,15 +16,20 @@ use baton_store::{Embedded, Ledger, LedgerError, Recorded, Request, TransactErro
 use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
+use crate::heartbeat::Seen;
 use crate::query::QueryError;
+use crate::run::Runs;
 use crate::view::Answer;
 
-/// Decides, records, and answers questions about what was recorded.
+/// Decides, records, and answers questions about what was recorded. A clone is the same engine.
+#[derive(Clone)]
 pub struct Engine {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) started_at: Timestamp,
     pub(crate) retention: Retention,
+    pub(crate) runs: Arc<Runs>,
+    pub(crate) seen: Arc<Seen>,
 }
 
 /// Why a command came to nothing.
@@ -75,7 +80,8 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        Self { ledger, clock, started_at, retention: Retention::default() }
+        let (retention, runs, seen) = Default::default();
+        Self { ledger, clock, started_at, retention, runs, seen }
     }
 
     /// Takes a command from any entry, decides it, and records what was decided.

@@ -36,13 +36,7 @@ impl Engine {
         agent: AgentId,
         span: Option<Allowance>,
     ) -> Result<NewToken, SubmitError> {
-        let mut bytes = [0; SECRET_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| LedgerError::Failed {
-            what: "cannot draw a secret".to_owned(),
-            source: error.to_string().into(),
-        })?;
-        let secret = Hash::from_bytes(bytes);
-        let token = format!("{PREFIX}{agent}_{secret}");
+        let token = secret(&agent)?;
         let id = CommandId::from_key("token", &digest(&token));
         let issue = IssueToken { agent: agent.clone(), digest: digest(&token), span };
         let command = Command::IssueToken(issue);
@@ -61,18 +55,35 @@ impl Engine {
             return Ok(None);
         };
         let (shown, now) = (digest(token), self.clock.now());
-        self.look(Scope::Agent(agent.clone()), move |world| {
+        if let Some(agent) = self.runs.token_of(&shown) {
+            return Ok(Some(agent));
+        }
+        let known = self.look(Scope::Agent(agent.clone()), move |world| {
             let tokens = world.agents.get(&agent).map_or(&[][..], |agent| &agent.tokens);
             let fits = |held: &Token| {
                 let same: bool = held.digest.as_bytes().ct_eq(shown.as_bytes()).into();
                 same && held.expires_at.is_none_or(|at| at > now)
             };
             tokens.iter().any(fits).then_some(agent)
-        })
-        .await
+        });
+        let known = known.await?;
+        // Whoever does anything is there.
+        known.iter().for_each(|agent| self.seen.note(agent, now));
+        Ok(known)
     }
 }
 
-fn digest(token: &str) -> String {
+/// A token for `agent` that nobody had before.
+pub(crate) fn secret(agent: &AgentId) -> Result<String, LedgerError> {
+    let mut bytes = [0; SECRET_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| LedgerError::Failed {
+        what: "cannot draw a secret".to_owned(),
+        source: error.to_string().into(),
+    })?;
+    Ok(format!("{PREFIX}{agent}_{}", Hash::from_bytes(bytes)))
+}
+
+/// What the ledger may know of a token.
+pub(crate) fn digest(token: &str) -> String {
     Hash::of(token.as_bytes()).to_string()
 }

@@ -7,7 +7,8 @@ mod running;
 pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
 pub use running::{
-    IssueToken, Reassign, Reassigned, ReportHealth, RevokeToken, Settle, Wake, WakeHold,
+    IssueToken, Reassign, Reassigned, ReportHealth, RevokeToken, Settle, Undelivered, Wake,
+    WakeHold,
 };
 
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,8 @@ pub enum Command {
     Wake(Wake),
     /// Look at a hold whose time has come. Only Baton itself asks this.
     WakeHold(WakeHold),
+    /// A handoff did not get to its receiver. Only Baton itself asks this.
+    Undelivered(Undelivered),
     /// An effect was carried out. Only Baton itself asks this.
     Settle(Settle),
     /// Drop the records of work that is over and past its period.
@@ -197,6 +200,7 @@ impl Command {
             | Command::Reject(Reject { handoff, .. })
             | Command::Defer(Defer { handoff, .. })
             | Command::Cancel(Cancel { handoff, .. })
+            | Command::Undelivered(Undelivered { handoff, .. })
             | Command::Wake(Wake { handoff }) => Target::Handoff(*handoff),
             Command::Return(give) => Target::Handoff(give.handoff),
             Command::Progress(Progress { workflow, .. })

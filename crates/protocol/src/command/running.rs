@@ -46,6 +46,17 @@ pub struct WakeHold {
     pub fence: Fence,
 }
 
+/// Says that a handoff did not get to an agent that Baton reaches by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Undelivered {
+    /// Which one.
+    pub handoff: HandoffId,
+    /// To whom.
+    pub agent: AgentId,
+    /// What stood in the way.
+    pub reason: Text,
+}
+
 /// Gives work from a stuck holder to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -85,7 +85,9 @@ pub(super) fn decide(
         ]
     };
     let sender = &handoff.terms.from_agent;
-    let effects = news::tell(world, sender, id, handoff_id, News::Accepted).into_iter().collect();
+    let told = news::tell(world, sender, id, handoff_id, News::Accepted);
+    let run = news::runs(&agent.profile, id, handoff_id, workflow.fence.next());
+    let effects = told.into_iter().chain(run).collect();
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 

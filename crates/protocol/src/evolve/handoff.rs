@@ -32,6 +32,12 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
                 State::Initiated { answer_by: *answer_by, called }
             });
         }
+        Event::Undelivered { handoff, resend_at, .. } => {
+            set_state(world, id, *handoff, |handoff| {
+                handoff.attempts.resends += 1;
+                State::Queued { until: Some(*resend_at), give_up: None }
+            });
+        }
         Event::Reminded { handoff, due } => set_state(world, id, *handoff, |handoff| {
             let mut state = handoff.state.clone();
             if let State::Accepted { due: next, .. } = &mut state {
