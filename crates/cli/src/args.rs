@@ -99,7 +99,7 @@ const THEMES: &[(&str, &[&str])] = &[
         &["inbox", "accept", "reject", "defer", "progress", "return", "decide", "complete"],
     ),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
-    ("Look", &["list", "show", "stats", "audit"]),
+    ("Look", &["list", "show", "logs", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
     ("See it", &["demo", "bench"]),
 ];

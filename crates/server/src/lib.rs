@@ -11,6 +11,7 @@ mod problem;
 mod proof;
 mod reads;
 mod routes;
+mod runs;
 mod serve;
 mod socket;
 

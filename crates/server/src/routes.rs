@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::idle::Activity;
 use crate::problem::Problem;
-use crate::{commands, idle, proof, reads};
+use crate::{commands, idle, proof, reads, runs};
 
 /// What every request needs.
 pub(crate) struct App {
@@ -28,11 +28,14 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/commands", post(commands::submit))
         .route("/v1/agents", get(reads::agents))
         .route("/v1/agents/{id}", get(reads::agent))
+        .route("/v1/agents/{id}/heartbeat", post(runs::heartbeat))
+        .route("/v1/agents/{id}/secret", get(runs::secret))
         .route("/v1/workflows", get(reads::workflows))
         .route("/v1/workflows/{id}", get(reads::workflow))
         .route("/v1/handoffs", get(reads::handoffs))
         .route("/v1/handoffs/{id}", get(reads::handoff))
         .route("/v1/handoffs/{id}/package", get(reads::package))
+        .route("/v1/handoffs/{id}/log", get(runs::log))
         .route("/v1/inbox", get(reads::inbox))
         .route("/v1/find/{prefix}", get(reads::find))
         .route("/v1/audit", get(reads::audit))

@@ -75,6 +75,7 @@ impl Serve {
             idle_after,
             retention: settings.retention,
             audit_dir: settings.audit_dir,
+            outgoing: settings.outgoing,
             accept_loss: self.accept_loss,
         };
         match baton_server::serve(&options) {
