@@ -32,7 +32,8 @@ impl Engine {
     /// An agent says that it is there. Nothing is recorded unless that is news.
     pub async fn heartbeat(&self, actor: Actor, agent: AgentId) -> Result<(), SubmitError> {
         let now = self.clock.now();
-        let id = CommandId::from_key("heartbeat", &format!("{agent} {now}"));
+        // Who speaks is part of it: another must not be answered as the agent itself was.
+        let id = CommandId::from_key(actor.agent().as_str(), &format!("heartbeat {agent} {now}"));
         let report = ReportHealth { agent: agent.clone(), healthy: true, note: None };
         let command = Command::ReportHealth(report);
         self.submit(Submission { id, actor, command }).await?;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 use super::child::{self, Stat};
@@ -52,16 +52,23 @@ pub(super) async fn end(path: &Path, marks: &[(&str, String)]) {
 }
 
 /// Kills a process, if it is still the one that carries the marks.
+#[cfg(target_os = "linux")]
 fn kill_marked(pid: i32, marks: &[String]) {
+    use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
     let Some(named) = Pid::from_raw(pid) else { return };
     let Ok(held) = pidfd_open(named, PidfdFlags::empty()) else { return };
     // Looked at again through what is held: its number may have gone to another meanwhile.
     if carries(pid, marks) {
-        tracing::info!(pid, "a process of a run outlived its coordinator; it is killed");
+        tracing::info!(pid, "a process of a run outlived it; it is killed");
         // A failure means that it has ended by itself.
         let _ = pidfd_send_signal(held, Signal::KILL);
     }
 }
+
+/// Elsewhere nobody can tell what a process carries.
+#[cfg(not(target_os = "linux"))]
+fn kill_marked(_: i32, _: &[String]) {}
 
 fn carries(pid: i32, marks: &[String]) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

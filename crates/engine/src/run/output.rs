@@ -64,7 +64,8 @@ impl Log {
         inner.tail.extend_from_slice(bytes);
         let over = inner.tail.len().saturating_sub(RUN_TAIL_BYTES_MAX);
         inner.tail.drain(..over);
-        if inner.bytes >= RUN_LOG_BYTES_MAX {
+        // The words about the rest take it over its limit, once.
+        if inner.bytes > RUN_LOG_BYTES_MAX {
             return Ok(());
         }
         let room = usize::try_from(RUN_LOG_BYTES_MAX - inner.bytes).unwrap_or(usize::MAX);

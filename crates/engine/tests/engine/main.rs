@@ -5,6 +5,9 @@ use baton_engine::{AuditQuery, Clock, Engine, QueryError, SubmitError, WorkflowQ
 use baton_protocol::command::{Actor, Submission};
 use serde_json::{Value, json};
 
+mod calls;
+mod heartbeats;
+mod runs;
 mod scene;
 mod teams;
 
