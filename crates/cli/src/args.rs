@@ -269,6 +269,7 @@ mod tests {
             Look:
               list         List workflows, or handoffs
               show         Show a workflow, or a handoff with its life step by step
+              logs         Show what a command agent says while it works on a handoff
               stats        Count handoffs, workflows and records
               audit        Read the audit trail, and check it
 

@@ -1,5 +1,5 @@
-//! Agents that say by themselves that they are there. When each was last heard of is kept in memory:
-//! a coordinator that starts gives everybody time to be heard again.
+//! Agents that say by themselves that they are there. When each was last heard of is kept in
+//! memory: a coordinator that starts gives everybody time to be heard again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -71,7 +71,7 @@ impl Engine {
     }
 }
 
-/// The report that an agent missed its heartbeat. However often it is looked, each is reported once.
+/// The report that an agent missed its heartbeat. However often somebody looks, it is made once.
 fn silence(agent: &AgentId, since: Timestamp, n: i64, every: Allowance) -> Submission {
     let id = CommandId::from_key("coordinator", &format!("silence {agent} {since} {n}"));
     let note = format!("no heartbeat, which it promised every {every}").parse().ok();

@@ -86,7 +86,6 @@ pub(crate) async fn secret(
 }
 
 fn named<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, Problem> {
-    text.parse().map_err(|error: T::Err| {
-        Problem::bad_input(Some("id".to_owned()), error.to_string())
-    })
+    text.parse()
+        .map_err(|error: T::Err| Problem::bad_input(Some("id".to_owned()), error.to_string()))
 }

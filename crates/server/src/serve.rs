@@ -146,8 +146,7 @@ fn open(options: &Options, data: &Path) -> Result<Engine, ServeError> {
         }
         other => ServeError::Ledger { why: causes(other) },
     })?;
-    let outside =
-        Outside { workspace: options.workspace.clone(), allow: options.outgoing.clone() };
+    let outside = Outside { workspace: options.workspace.clone(), allow: options.outgoing.clone() };
     let engine = engine.with_outside(outside).map_err(io_error("make folders for runs"))?;
     Ok(engine.with_retention(options.retention))
 }

@@ -21,8 +21,8 @@ use crate::show::time::{both, relative};
 use crate::value::{Skill, word};
 use crate::verbs::health::{Health, Heartbeat};
 use crate::verbs::import::{self, Imported};
-use crate::verbs::rows::word_of;
 use crate::verbs::reached::Secret;
+use crate::verbs::rows::word_of;
 use crate::verbs::told::told;
 
 /// Make agents known, and see who there is

@@ -55,8 +55,8 @@ impl Health {
 
 /// Say that an agent is there
 ///
-/// An agent that was added with --heartbeat-every says so at least that often; after three misses no
-/// new work goes to it until it is heard of again. Whatever it does with its token counts, too.
+/// An agent that was added with --heartbeat-every says so at least that often; after three misses
+/// no new work goes to it until it is heard of again. Whatever it does with its token counts, too.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -82,8 +82,8 @@ fn shown(text: &str) -> String {
 
 /// Show the secret that signs what is sent to an agent
 ///
-/// A web service checks with it that a call comes from this workspace: docs/agents.md shows how. The
-/// secret follows from the key in .baton/webhook.key; without that file there is a new one.
+/// A web service checks with it that a call comes from this workspace: docs/agents.md shows how.
+/// The secret follows from the key in .baton/webhook.key; without that file there is a new one.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -82,11 +82,7 @@ async fn answered(
     status: StatusCode,
     body: &[u8],
 ) -> Result<Option<String>, LedgerError> {
-    let later = [
-        StatusCode::REQUEST_TIMEOUT,
-        StatusCode::TOO_EARLY,
-        StatusCode::TOO_MANY_REQUESTS,
-    ];
+    let later = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS];
     if status == StatusCode::ACCEPTED {
         let note = match accept(engine, call).await? {
             Ok(_) => "accepted; it answers later".to_owned(),

@@ -98,8 +98,8 @@ pub(super) async fn end_group(group: Pid) {
     }
 }
 
-/// Whether anything of the group still runs. Where nobody collects ended processes their names stay,
-/// yet they do nothing any more.
+/// Whether anything of the group still runs. Where nobody collects ended processes their names
+/// stay, yet they do nothing any more.
 fn is_alive(group: Pid) -> bool {
     let named = test_kill_process_group(group).is_ok();
     named && (!cfg!(target_os = "linux") || processes().any(|pid| runs_in(pid, group)))

@@ -76,7 +76,9 @@ pub(super) async fn run(
                 engine.noted(held, &Outcome::failed(why, json!({}))).await?;
                 return Ok(Some(why.to_owned()));
             }
-            Ended::NotStarted(why) => Outcome::failed(&format!("could not start: {why}"), json!({})),
+            Ended::NotStarted(why) => {
+                Outcome::failed(&format!("could not start: {why}"), json!({}))
+            }
             Ended::Exit(status, said, tail) => came_to(status, &said, &tail),
         };
         match engine.tell(held, outcome).await? {
@@ -165,8 +167,16 @@ async fn watch(
     let (said, unheard) = (Mutex::new(Said::default()), Mutex::new(Said::default()));
     let (out, err) = child.output();
     let listen = async {
-        let out = async { if let Some(out) = out { output::copy(out, log, &said).await } };
-        let err = async { if let Some(err) = err { output::copy(err, log, &unheard).await } };
+        let out = async {
+            if let Some(out) = out {
+                output::copy(out, log, &said).await
+            }
+        };
+        let err = async {
+            if let Some(err) = err {
+                output::copy(err, log, &unheard).await
+            }
+        };
         tokio::join!(out, err);
     };
     let mut listen = std::pin::pin!(listen);

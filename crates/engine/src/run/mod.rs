@@ -147,8 +147,7 @@ impl Engine {
             private.recursive(true).create(&folder)?;
         }
         output::sweep(&data);
-        self.runs =
-            Arc::new(Runs { outside: Some(outside), data: Some(data), ..Runs::default() });
+        self.runs = Arc::new(Runs { outside: Some(outside), data: Some(data), ..Runs::default() });
         Ok(self)
     }
 

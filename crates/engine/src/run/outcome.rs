@@ -270,7 +270,6 @@ fn completing(held: &Held, outcome: &Outcome) -> Result<Command, String> {
     Ok(Command::Complete(Complete { workflow, fence, result, note: outcome.words() }))
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

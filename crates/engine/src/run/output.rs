@@ -202,7 +202,11 @@ mod tests {
         let euro = "a€".as_bytes();
         assert_eq!(whole_letters(euro, false), 4);
         assert_eq!((whole_letters(&euro[..3], false), whole_letters(&euro[..3], true)), (1, 3));
-        assert_eq!(whole_letters(b"\xff\xff", false), 2, "what never was a letter is not waited for");
+        assert_eq!(
+            whole_letters(b"\xff\xff", false),
+            2,
+            "what never was a letter is not waited for"
+        );
         assert_eq!(whole_letters(b"", false), 0);
     }
 

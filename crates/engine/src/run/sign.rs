@@ -1,7 +1,7 @@
 //! Signatures on what is sent to web services, so that they know who calls.
 //!
-//! One key a workspace, in a file that only its system user can read; each agent's secret is derived
-//! from it, so the ledger never sees one.
+//! One key a workspace, in a file that only its system user can read; each agent's secret is
+//! derived from it, so the ledger never sees one.
 
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
@@ -79,9 +79,8 @@ mod tests {
     #[test]
     fn each_agent_has_a_secret_of_its_own_that_stays() {
         let folder = tempfile::tempdir().expect("a folder");
-        let of = |name: &str| {
-            secret(folder.path(), &name.parse().expect("a name")).expect("a secret")
-        };
+        let of =
+            |name: &str| secret(folder.path(), &name.parse().expect("a name")).expect("a secret");
         assert_eq!(of("builder"), of("builder"));
         assert_ne!(of("builder"), of("tester"));
         fs::write(folder.path().join(KEY_FILE), "short").expect("a file");

@@ -154,10 +154,11 @@ async fn a_service_in_trouble_is_called_again_a_little_later_each_time() {
     let (mut stage, service) = staged(&["500", "503", "429", "200 at last"]).await;
     let passed = delegate(&mut stage).await;
     for (resends, pause) in [(1, "2s"), (2, "4s"), (3, "8s")] {
-        stage.until(&passed, |view| {
-            (view.line.state.as_str(), view.line.resends) == ("queued", resends)
-        })
-        .await;
+        stage
+            .until(&passed, |view| {
+                (view.line.state.as_str(), view.line.resends) == ("queued", resends)
+            })
+            .await;
         stage.settled().await;
         assert_eq!(stage.scene.engine.wake_due().await.expect("woken"), 0, "before {pause}");
         stage.scene.later(pause);

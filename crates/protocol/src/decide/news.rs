@@ -1,6 +1,6 @@
 //! Whom to tell, and to whom work is brought. Only agents that registered a `notify` command are
-//! told by an effect; the others find the news in their inbox. Agents that pull take their work from
-//! there, too; commands and web services get theirs by an effect.
+//! told by an effect; the others find the news in their inbox. Agents that pull take their work
+//! from there, too; commands and web services get theirs by an effect.
 
 use crate::agent::Profile;
 use crate::effect::{Effect, News};
@@ -34,13 +34,13 @@ pub(super) fn runs(
     workflow: WorkflowId,
     handoff: HandoffId,
     fence: Fence,
-) -> Option<Effect> {
+) -> Vec<Effect> {
     match &profile.reach {
         Reach::Command { argv } => {
             let (agent, argv) = (profile.id.clone(), argv.clone());
-            Some(Effect::Run { agent, argv, workflow, handoff, fence })
+            vec![Effect::Run { agent, argv, workflow, handoff, fence }]
         }
-        Reach::Pull | Reach::Http { .. } | Reach::A2a { .. } | Reach::Tmux => None,
+        Reach::Pull | Reach::Http { .. } | Reach::A2a { .. } | Reach::Tmux => Vec::new(),
     }
 }
 
