@@ -182,7 +182,11 @@ async fn accept(engine: &Engine, call: &Call) -> Result<Result<Fence, String>, L
     let accept = Accept { handoff: call.handoff, estimated_completion: None };
     let none = || "accepted without a fence".to_owned();
     Ok(match submit(engine, call, Command::Accept(accept)).await? {
-        Ok(answer) => answer.fence.ok_or_else(none),
+        Ok(answer) => {
+            // From now on it counts as held, and must not count twice.
+            engine.runs.call_is_over(call.effect);
+            answer.fence.ok_or_else(none)
+        }
         Err(why) => Err(why),
     })
 }

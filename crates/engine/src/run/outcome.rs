@@ -141,8 +141,17 @@ impl Engine {
                 Standing::Held { part, .. } => part,
             };
             let failed = outcome.status == ReturnStatus::Failed;
-            if failed && part != Part::Subtask && self.raise(held, &outcome).await? {
-                return Ok(Told::Asked);
+            if failed && part != Part::Subtask {
+                if self.raise(held, &outcome).await? {
+                    return Ok(Told::Asked);
+                }
+                // Nobody may ask while what was passed on is still out.
+                if self.is_open_under(held).await? {
+                    match self.changed(&mut changes).await {
+                        true => continue,
+                        false => return Ok(Told::Stopping),
+                    }
+                }
             }
             let command = match (part, failed) {
                 (Part::Owner, true) => return self.noted(held, &outcome).await,
