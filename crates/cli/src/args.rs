@@ -7,6 +7,7 @@ use baton_protocol::id::AgentId;
 use baton_protocol::limits::KEY_BYTES_MAX;
 use clap::{Args, Command, CommandFactory, Parser, ValueEnum};
 
+use crate::line::Address;
 use crate::show::width;
 use crate::verbs::Verb;
 
@@ -41,6 +42,18 @@ pub(crate) struct Global {
         hide_short_help = true
     )]
     pub(crate) workspace: Option<PathBuf>,
+    /// A coordinator on the network, such as https://baton.example:7800, instead of a workspace
+    /// here; BATON_TOKEN says who asks
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "BATON_URL",
+        hide_env_values = true,
+        hide_short_help = true,
+        conflicts_with = "workspace"
+    )]
+    pub(crate) url: Option<Address>,
     /// Act on behalf of an agent (the operator only)
     #[arg(long = "as", global = true, value_name = "AGENT", hide_short_help = true)]
     pub(crate) on_behalf: Option<AgentId>,
@@ -125,6 +138,8 @@ Environment:
   BATON_AGENT      marks a process as an agent, which then needs BATON_TOKEN
   BATON_FENCE      the fence of the hold, as --fence
   BATON_WORKSPACE  the workspace, as --workspace
+  BATON_URL        a coordinator on the network, as --url
+  BATON_CA         the certificate to trust there, instead of the system's
   BATON_LOG        what the coordinator logs, such as debug
   NO_COLOR         no colour
 

@@ -14,11 +14,26 @@ pub(crate) enum Caller {
     Operator,
     /// That person, on behalf of an agent.
     OperatorAs(AgentId),
-    /// An agent, by its credential.
-    Agent { token: String },
+    /// Whoever a credential says: an agent, a viewer, or the operator, perhaps on behalf of an
+    /// agent.
+    Bearer { token: String, on_behalf: Option<AgentId> },
 }
 
+/// How the operator's tokens begin.
+const OPERATORS: &str = "bt1_operator_";
+
 impl Caller {
+    /// Whether a person asks in its own name.
+    pub(crate) fn is_operator(&self) -> bool {
+        match self {
+            Self::Operator => true,
+            Self::OperatorAs(_) => false,
+            Self::Bearer { token, on_behalf } => {
+                on_behalf.is_none() && token.starts_with(OPERATORS)
+            }
+        }
+    }
+
     /// Tells who asks from the environment and `--as`.
     pub(crate) fn from_env(on_behalf: Option<AgentId>) -> Result<Self, Failure> {
         let set = |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
@@ -49,11 +64,11 @@ impl Caller {
                     "set it to one token, as `baton token create` printed it",
                 ))
             }
-            (Some(_), _, Some(other)) => refused(
+            (Some(token), _, Some(other)) if !token.starts_with(OPERATORS) => refused(
                 format!("only the operator may act as {other}, and BATON_TOKEN marks an agent"),
                 "leave out --as: an agent acts as itself",
             ),
-            (Some(token), _, None) => Ok(Self::Agent { token }),
+            (Some(token), _, on_behalf) => Ok(Self::Bearer { token, on_behalf }),
             (None, Some(agent), _) => refused(
                 format!("this process is marked as agent {agent} and has no token"),
                 &format!(
@@ -77,7 +92,11 @@ mod tests {
         let agent = || "builder".parse().ok();
         assert_eq!(Caller::tell(None, None, None), Ok(Caller::Operator));
         assert!(matches!(Caller::tell(None, None, agent()), Ok(Caller::OperatorAs(_))));
-        let by_token = Ok(Caller::Agent { token: "bt1_x".to_owned() });
+        let token =
+            |text: &str, on_behalf| Ok(Caller::Bearer { token: text.to_owned(), on_behalf });
+        let by_token = token("bt1_x", None);
+        let operators = "bt1_operator_x";
+        assert_eq!(Caller::tell(some(operators), None, agent()), token(operators, agent()));
         assert_eq!(Caller::tell(some("bt1_x\n"), some("builder"), None), by_token);
         for refused in [
             Caller::tell(None, some("builder"), None),

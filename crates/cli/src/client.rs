@@ -1,12 +1,11 @@
-//! Speaks to the coordinator over the workspace's socket, and has it started when it is not there.
+//! Speaks to the coordinator, and has it started when it should be on this machine and is not.
 //!
 //! A request that dies with its coordinator is sent once more under the same key, which the
 //! ledger answers as it did the first time: asking twice is safe, so nobody has to wonder. Only a
 //! token is asked for once: its secret is in no ledger, so a second answer would be a second token.
 
 use std::cell::Cell;
-use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use baton_protocol::command::Command;
 use http_body_util::{BodyExt, Full, Limited};
@@ -16,12 +15,12 @@ use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
 use crate::caller::Caller;
 use crate::failure::{self, Failure};
 use crate::launch;
+use crate::line::{Line, Lost};
 use crate::workspace::Workspace;
 
 /// How long an ordinary question may take.
@@ -30,16 +29,14 @@ const REPLY_WITHIN: Duration = Duration::from_secs(60);
 const WHOLE_LEDGER_WITHIN: Duration = Duration::from_secs(3_600);
 /// Bytes of one answer; far above what a page of a view can hold.
 const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// How long a socket that is there but has a full queue is tried.
-const BUSY_WITHIN: Duration = Duration::from_secs(10);
 
 /// Where tokens are made.
 const TOKENS: &str = "/v1/tokens";
 
-/// A way to ask the coordinator of one workspace.
+/// A way to ask one coordinator.
 pub(crate) struct Client {
     runtime: Runtime,
-    workspace: Workspace,
+    line: Line,
     caller: Caller,
     key: Option<String>,
     /// How many commands went out under `key`: a verb may send several, each of its own.
@@ -75,38 +72,26 @@ struct Ask {
     repeatable: bool,
 }
 
-/// Why a question got no answer.
-enum Lost {
-    /// Nobody listens on the socket.
-    NobodyThere,
-    /// The system does not let us through to the socket.
-    Unreachable(String),
-    /// The connection broke before the answer was whole.
-    Broken(String),
-    /// It took too long; whether it was done is not known.
-    Late,
-}
-
 impl Client {
-    pub(crate) fn new(
-        workspace: Workspace,
-        caller: Caller,
-        key: Option<String>,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn new(line: Line, caller: Caller, key: Option<String>) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| {
             Failure::failed(format!("cannot set up I/O: {error}"), "close some programs")
         })?;
-        Ok(Self { runtime, workspace, caller, key, sent: Cell::new(0) })
+        Ok(Self { runtime, line, caller, key, sent: Cell::new(0) })
     }
 
     /// Whether a person asks in its own name.
     pub(crate) fn is_operator(&self) -> bool {
-        matches!(self.caller, Caller::Operator)
+        self.caller.is_operator()
     }
 
-    pub(crate) fn workspace(&self) -> &Workspace {
-        &self.workspace
+    /// The workspace, if it is on this machine.
+    pub(crate) fn workspace(&self) -> Option<&Workspace> {
+        match &self.line {
+            Line::Socket(workspace) => Some(workspace),
+            Line::Network(_) => None,
+        }
     }
 
     /// Whether the caller named the command, so that asking again is the same asking.
@@ -168,8 +153,8 @@ impl Client {
         loop {
             match self.once(ask) {
                 Ok((status, body)) => return granted(status, body),
-                Err(Lost::NobodyThere) if !launched => {
-                    launch::launch(&self.workspace)?;
+                Err(Lost::NobodyThere) if !launched && self.workspace().is_some() => {
+                    self.workspace().map_or(Ok(()), launch::launch)?;
                     launched = true;
                 }
                 Err(Lost::Broken(_)) if !broken && ask.repeatable => {
@@ -190,7 +175,7 @@ impl Client {
 
     async fn exchange(&self, ask: &Ask) -> Result<(u16, String), Lost> {
         let broken = |error: &dyn std::fmt::Display| Lost::Broken(error.to_string());
-        let stream = connect(&self.workspace).await?;
+        let stream = self.line.connect().await?;
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|e| broken(&e))?;
         let connection = tokio::spawn(connection);
@@ -208,7 +193,7 @@ impl Client {
         let mut request = Request::builder()
             .method(ask.method.clone())
             .uri(&ask.path)
-            .header("host", "baton")
+            .header("host", self.line.host())
             .header("accept", "application/json");
         if let Some(key) = &ask.key {
             request = request.header("idempotency-key", key);
@@ -219,7 +204,13 @@ impl Client {
         request = match &self.caller {
             Caller::Operator => request,
             Caller::OperatorAs(agent) => request.header("baton-as", agent.as_str()),
-            Caller::Agent { token } => request.header("authorization", format!("Bearer {token}")),
+            Caller::Bearer { token, on_behalf } => {
+                let request = request.header("authorization", format!("Bearer {token}"));
+                match on_behalf {
+                    Some(agent) => request.header("baton-as", agent.as_str()),
+                    None => request,
+                }
+            }
         };
         request.body(Full::from(ask.body.clone().unwrap_or_default()))
     }
@@ -241,21 +232,35 @@ impl Client {
     }
 
     fn told(&self, lost: Lost, ask: &Ask) -> Failure {
-        let log = self.workspace.log();
-        let mut hint = format!("see {}; the same verb with the same --key is safe", log.display());
+        let log = self.workspace().map(|workspace| format!("see {}; ", workspace.log().display()));
+        let log = log.unwrap_or_default();
+        let mut hint = format!("{log}the same verb with the same --key is safe");
         if !ask.repeatable {
             hint = "it was not asked again, because it may have made a token: `baton token list` \
                     shows what there is, and `baton token revoke` ends what nobody got"
                 .to_owned();
         }
         match lost {
-            Lost::NobodyThere => Failure::failed("the coordinator went away", hint),
+            Lost::NobodyThere => match &self.line {
+                Line::Socket(_) => Failure::failed("the coordinator went away", hint),
+                Line::Network(address) => Failure::failed(
+                    format!("nobody answers at {address}"),
+                    "check the address, and that `baton serve --listen` runs there",
+                ),
+            },
             Lost::Broken(why) => {
                 Failure::failed(format!("the coordinator broke off the connection: {why}"), hint)
             }
             Lost::Unreachable(why) => Failure::failed(
                 format!("cannot reach the coordinator: {why}"),
-                "the workspace must be yours to use: see who owns its .baton/run",
+                match &self.line {
+                    Line::Socket(_) => {
+                        "the workspace must be yours to use: see who owns its .baton/run"
+                    }
+                    Line::Network(_) => {
+                        "check the address and the network; BATON_CA names a certificate to trust"
+                    }
+                },
             ),
             Lost::Late => Failure::failed("the coordinator did not answer in time", hint),
         }
@@ -273,35 +278,6 @@ fn granted(status: u16, body: String) -> Result<Reply, Failure> {
     match status {
         200..=299 => Ok(Reply { json: body }),
         _ => Err(failure::from_reply(status, &body)),
-    }
-}
-
-async fn connect(workspace: &Workspace) -> Result<UnixStream, Lost> {
-    let unreachable =
-        |error: io::Error| Lost::Unreachable(format!("{}: {error}", workspace.root().display()));
-    let socket = match workspace.socket() {
-        Ok(socket) => socket,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Lost::NobodyThere),
-        Err(error) => return Err(unreachable(error)),
-    };
-    let begun = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    loop {
-        let error = match UnixStream::connect(socket.path()).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) => error,
-        };
-        match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                return Err(Lost::NobodyThere);
-            }
-            // More callers at once than the socket's queue holds: it is there, only busy.
-            io::ErrorKind::WouldBlock if begun.elapsed() < BUSY_WITHIN => {
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_millis(50));
-            }
-            _ => return Err(unreachable(error)),
-        }
     }
 }
 
@@ -366,7 +342,8 @@ mod tests {
             listener.set_nonblocking(true).expect("a socket");
             listener
         });
-        let client = Client::new(workspace, Caller::Operator, None).expect("a client");
+        let client =
+            Client::new(Line::Socket(workspace), Caller::Operator, None).expect("a client");
         let failure = client.post(path, &serde_json::json!({})).expect_err("hung up");
         let listener = server.join().expect("a server");
         (failure, listener.accept().is_ok())
@@ -386,7 +363,8 @@ mod tests {
         let (workspace, _) = Workspace::create(folder.path()).expect("a workspace");
         let keys = |key: Option<&str>| {
             let key = key.map(str::to_owned);
-            let client = Client::new(workspace.clone(), Caller::Operator, key).expect("a client");
+            let line = Line::Socket(workspace.clone());
+            let client = Client::new(line, Caller::Operator, key).expect("a client");
             [client.next_key().expect("a key"), client.next_key().expect("a key")]
         };
         assert_eq!(keys(Some("k")), ["k", "k-1"]);

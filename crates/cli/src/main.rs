@@ -9,6 +9,7 @@ mod client;
 mod demo;
 mod failure;
 mod launch;
+mod line;
 mod place;
 mod session;
 mod show;

@@ -41,7 +41,11 @@ impl Session {
 
     /// Where paths are typed from.
     pub(crate) fn place(&self) -> Place {
-        Place::new(self.client.workspace().root())
+        match self.client.workspace() {
+            Some(workspace) => Place::new(workspace.root()),
+            // Files of a workspace elsewhere have the names that they have in this folder.
+            None => Place::new(&std::env::current_dir().unwrap_or_default()),
+        }
     }
 
     /// What an id, or a beginning of one, names.

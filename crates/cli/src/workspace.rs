@@ -20,6 +20,8 @@ const FOLDER: &str = ".baton";
 
 /// How long a coordinator that a verb started stays without being asked anything.
 const IDLE_AFTER: Duration = Duration::from_secs(30 * 60);
+/// How many requests one token may send in a second unless the configuration says otherwise.
+const REQUESTS_PER_SECOND: u32 = 200;
 
 const CONFIG: &str = r#"# Settings of this workspace. Everything here is optional; what is
 # commented out shows the value that holds without it.
@@ -31,6 +33,9 @@ const CONFIG: &str = r#"# Settings of this workspace. Everything here is optiona
 # Write the audit of every handoff to files as well, one line a record, one file a day. The path is
 # seen from the workspace; <project> is the name of its folder. Without this it is not written.
 # audit_dir = "core/logs/<project>/handoff-audit"
+
+# How many requests one token may send in a second; 0 means any number.
+# requests_per_second = 200
 
 # For how many days the records of work that is over are kept before `baton audit prune` drops them.
 # These are minimums: more is allowed, less is not.
@@ -141,6 +146,11 @@ impl Workspace {
             idle_after: config.idle_after.map_or(Some(IDLE_AFTER), |Idle(after)| after),
             retention: config.retention.map_or_else(Retention::default, |Kept(kept)| kept),
             audit_dir: config.audit_dir.map(from_root),
+            requests_per_second: match config.requests_per_second {
+                None => Some(REQUESTS_PER_SECOND),
+                Some(0) => None,
+                Some(most) => Some(most),
+            },
             outgoing: config.outgoing.map_or_else(Allow::default, |Outgoing(allow)| allow),
         })
     }
@@ -172,6 +182,7 @@ struct Config {
     idle_after: Option<Idle>,
     audit_dir: Option<String>,
     retention: Option<Kept>,
+    requests_per_second: Option<u32>,
     outgoing: Option<Outgoing>,
 }
 
@@ -184,6 +195,8 @@ pub(crate) struct Settings {
     pub(crate) retention: Retention,
     /// Where the audit is also written as files.
     pub(crate) audit_dir: Option<PathBuf>,
+    /// Requests of one token in a second; nothing means any number.
+    pub(crate) requests_per_second: Option<u32>,
     /// Which addresses agents may be called at, beside the public network.
     pub(crate) outgoing: Allow,
 }

@@ -16,6 +16,7 @@ use baton_store::{Embedded, Ledger, LedgerError, Recorded, Request, TransactErro
 use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
+use crate::credentials::Credentials;
 use crate::heartbeat::Seen;
 use crate::query::QueryError;
 use crate::run::Runs;
@@ -28,6 +29,7 @@ pub struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) started_at: Timestamp,
     pub(crate) retention: Retention,
+    pub(crate) credentials: Arc<Credentials>,
     pub(crate) runs: Arc<Runs>,
     pub(crate) seen: Arc<Seen>,
 }
@@ -80,8 +82,8 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        let (retention, runs, seen) = Default::default();
-        Self { ledger, clock, started_at, retention, runs, seen }
+        let (retention, credentials, runs, seen) = Default::default();
+        Self { ledger, clock, started_at, retention, credentials, runs, seen }
     }
 
     /// Takes a command from any entry, decides it, and records what was decided.
@@ -109,6 +111,7 @@ impl Engine {
             Err(TransactError::Refused(refusal)) => return self.refused(refusal, accepting).await,
             other => other?,
         };
+        self.credentials.note(&recorded.events);
         match recorded.asked == asked {
             true => Ok(answer(recorded)),
             false => Err(Refusal::KeyReused.into()),
@@ -124,7 +127,9 @@ impl Engine {
             prune.past = self.past_work().await.map_err(|error| match error {
                 QueryError::Refused(refusal) => SubmitError::Refused(refusal),
                 QueryError::Failed(failure) => SubmitError::Failed(failure),
-                QueryError::NotFound { .. } | QueryError::Ambiguous { .. } => {
+                QueryError::NotFound { .. }
+                | QueryError::Ambiguous { .. }
+                | QueryError::Unusable { .. } => {
                     let why = error.to_string();
                     SubmitError::Failed(LedgerError::Stopped { why })
                 }
@@ -184,6 +189,7 @@ fn by(actor: &Actor) -> String {
         Actor::Operator => "operator".to_owned(),
         Actor::Agent(agent) => agent.to_string(),
         Actor::OperatorAs(agent) => format!("operator as {agent}"),
+        Actor::Viewer => "viewer".to_owned(),
         Actor::Coordinator => "coordinator".to_owned(),
     }
 }

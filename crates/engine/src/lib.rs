@@ -5,9 +5,13 @@
 
 mod audit_files;
 mod clock;
+mod credentials;
+mod cursor;
 mod engine;
 mod health;
 mod heartbeat;
+mod history;
+mod lists;
 mod outbox;
 mod overview;
 mod process;
@@ -20,9 +24,12 @@ mod token;
 pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use credentials::Credential;
+pub use cursor::{Cursor, CursorError};
 pub use engine::{Engine, SubmitError};
+pub use history::{AuditQuery, MessageQuery, Page};
 pub use proof::{KeyError, verify_bundle};
-pub use query::{AuditQuery, HandoffQuery, QueryError, WorkflowQuery};
+pub use query::{HandoffQuery, QueryError, WorkflowQuery};
 pub use run::{Allow, AllowError, LogPage, Outside};
 pub use token::NewToken;
 

@@ -82,6 +82,7 @@ impl Engine {
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
+            url: None,
             started_at: self.started_at,
             records: condition.records,
             indexed: condition.indexed,

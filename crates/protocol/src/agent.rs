@@ -1,10 +1,12 @@
 //! Agents: who can take work, what they can do, and how they are reached.
 
+mod capability;
 mod check;
 mod fit;
 
+pub use capability::{Capability, Proficiency, ProficiencyError, Requirement};
 pub use check::HealthCheck;
-pub use fit::{Fit, Requirement};
+pub use fit::Fit;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,6 +21,7 @@ use crate::text::Text;
 use crate::time::{Allowance, Timestamp};
 
 /// What an agent says of itself, as files, the API and `baton agent add` all give it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -142,6 +145,7 @@ impl Profile {
 }
 
 /// Where an agent stands in the chain that hard questions climb.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -156,92 +160,8 @@ pub enum Role {
     Human,
 }
 
-/// One thing an agent can do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "CapabilityForm")]
-pub struct Capability {
-    /// Which one.
-    pub id: CapabilityId,
-    /// How well.
-    pub proficiency: Proficiency,
-}
-
-/// A capability as people write it: a bare name means full proficiency.
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    deny_unknown_fields,
-    expecting = "a capability name, or {id, proficiency 0.0 to 1.0} and nothing else"
-)]
-enum CapabilityForm {
-    Name(CapabilityId),
-    Full {
-        #[serde(alias = "capability_id")]
-        id: CapabilityId,
-        #[serde(default)]
-        proficiency: Proficiency,
-    },
-}
-
-impl From<CapabilityForm> for Capability {
-    fn from(form: CapabilityForm) -> Self {
-        match form {
-            CapabilityForm::Name(id) => Self { id, proficiency: Proficiency::default() },
-            CapabilityForm::Full { id, proficiency } => Self { id, proficiency },
-        }
-    }
-}
-
-/// How well an agent does something, 0.0 to 1.0, kept in thousandths so that it compares exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
-pub struct Proficiency(u16);
-
-impl Proficiency {
-    /// The level in thousandths, which compare and add exactly.
-    pub fn thousandths(self) -> u16 {
-        self.0
-    }
-}
-
-impl Default for Proficiency {
-    fn default() -> Self {
-        Self(1_000)
-    }
-}
-
-/// A number that is not a proficiency.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{found} is not a proficiency; expected 0.0 to 1.0")]
-pub struct ProficiencyError {
-    found: f64,
-}
-
-impl TryFrom<f64> for Proficiency {
-    type Error = ProficiencyError;
-
-    fn try_from(found: f64) -> Result<Self, ProficiencyError> {
-        if !(0.0..=1.0).contains(&found) {
-            return Err(ProficiencyError { found });
-        }
-        // In range by the check above, so the rounding cannot overflow.
-        Ok(Self((found * 1_000.0).round() as u16))
-    }
-}
-
-impl From<Proficiency> for f64 {
-    fn from(proficiency: Proficiency) -> Self {
-        Self::from(proficiency.0) / 1_000.0
-    }
-}
-
-impl fmt::Display for Proficiency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f64::from(*self).fmt(f)
-    }
-}
-
 /// How much an agent may decide by itself.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Autonomy {
@@ -254,6 +174,7 @@ pub struct Autonomy {
 }
 
 /// How much can go wrong.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
@@ -338,6 +259,7 @@ pub struct Agent {
 }
 
 /// Whether an agent can be counted on.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     /// Checks in a row that failed.
@@ -368,16 +290,38 @@ impl Agent {
 }
 
 /// A credential of an agent. The secret itself is never stored.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
     /// Which one.
     pub id: TokenId,
     /// SHA-256 of the secret, as hexadecimal digits.
     pub digest: String,
+    /// What it is good for.
+    #[serde(default, skip_serializing_if = "Grant::is_act")]
+    pub grant: Grant,
     /// Since when.
     pub issued_at: Timestamp,
     /// Until when, if it ends.
     pub expires_at: Option<Timestamp>,
+}
+
+/// What a credential is good for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Grant {
+    /// To act as the one whose it is.
+    #[default]
+    Act,
+    /// To see what the operator sees, and change nothing. Only the operator's can be such.
+    View,
+}
+
+impl Grant {
+    pub(crate) fn is_act(&self) -> bool {
+        matches!(self, Self::Act)
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::text::Text;
 use crate::time::Timestamp;
 
 /// A file, a document or another product of a workflow.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Which one.
@@ -26,6 +27,7 @@ pub struct Artifact {
 }
 
 /// An artifact as its maker describes it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Produced {
@@ -43,6 +45,7 @@ pub struct Produced {
 }
 
 /// What an artifact is.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactKind {
@@ -60,6 +63,7 @@ pub enum ArtifactKind {
 }
 
 /// Whether an artifact can be relied on.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArtifactStatus {

@@ -10,6 +10,7 @@ use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
 use crate::reach::{Argv, Url};
 
 /// Names an effect: the record that caused it, and which of its effects it is.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EffectId {
     /// The sequence number of the record.

@@ -257,6 +257,7 @@ fn derive(parts: &[&[u8]]) -> Uuid {
 ///
 /// Whoever acts as a holder shows it; a number that is no longer in force is refused, so an agent
 /// presumed dead can never overwrite its successor.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -22,6 +22,8 @@ mod queue;
 pub mod reach;
 pub mod refusal;
 pub mod retention;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod text;
 pub mod time;
 pub mod variables;

@@ -87,6 +87,7 @@ impl fmt::Display for FilePath {
 }
 
 /// Whether others may hold the same file too.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LockMode {

@@ -8,6 +8,7 @@ use crate::limits::{URL_BYTES_MAX, WORD_BYTES_MAX, WORDS_MAX};
 use crate::mask::is_secret;
 
 /// How work gets to an agent.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Reach {
@@ -34,6 +35,7 @@ pub enum Reach {
 }
 
 /// A program and its arguments, as words. No shell ever reads them.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Argv(Vec<String>);
@@ -90,6 +92,7 @@ impl From<Argv> for Vec<String> {
 }
 
 /// An address on the web. Whether anybody answers there shows when it is called.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Url(Box<str>);

@@ -100,6 +100,7 @@ pub struct Past {
 /// Drops the records of work that is over and past its period.
 ///
 /// Nobody says which: the engine looks up what is over, and the decision chooses from that.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prune {

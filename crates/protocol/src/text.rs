@@ -184,6 +184,7 @@ fn mask_strings(value: &mut Value) {
 }
 
 /// A body kept beside the ledger, named by what it holds.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobRef {
     /// SHA-256 of the bytes, as 64 hexadecimal digits.
@@ -193,6 +194,7 @@ pub struct BlobRef {
 }
 
 /// A result or a history: in the record, or beside it when it is large.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Body {

@@ -73,6 +73,7 @@ impl fmt::Display for VariableName {
 }
 
 /// A variable and where it came from.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variable {
     /// What it says.

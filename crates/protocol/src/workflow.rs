@@ -101,6 +101,7 @@ pub struct Outcome {
 }
 
 /// How a holder says it goes.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// When it said so.
@@ -188,6 +189,7 @@ impl Workflow {
 }
 
 /// How a workflow ended.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Ending {

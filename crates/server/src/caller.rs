@@ -1,38 +1,43 @@
 //! Who calls. It comes from the credential or from the socket, never from the payload.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use axum::extract::connect_info::{ConnectInfo, Connected};
-use axum::extract::{FromRequestParts, State};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::serve::IncomingStream;
+use baton_engine::{Credential, QueryError};
 use baton_protocol::command::Actor;
 use baton_protocol::id::AgentId;
-use tokio::net::UnixListener;
+use tokio::net::UnixStream;
 
 use crate::marks;
-use crate::problem::Problem;
 use crate::routes::App;
+use crate::wire::Problem;
 
-/// What the socket knows of the process at its other end.
+/// What is known of the other end of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer {
-    /// It runs as the system user of the coordinator.
-    same_user: bool,
-    /// It, or one of its ancestors, was started as an agent.
-    marked: bool,
+pub(crate) enum Peer {
+    /// A process on this machine, at the workspace's socket.
+    Socket {
+        /// It runs as the system user of the coordinator.
+        same_user: bool,
+        /// It, or one of its ancestors, was started as an agent.
+        marked: bool,
+    },
+    /// Anybody.
+    Network,
 }
 
-impl Connected<IncomingStream<'_, UnixListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
-        let Ok(peer) = stream.io().peer_cred() else {
-            return Self { same_user: false, marked: true };
+impl Peer {
+    pub(crate) fn of(stream: &UnixStream) -> Self {
+        let Ok(peer) = stream.peer_cred() else {
+            return Self::Socket { same_user: false, marked: true };
         };
         let same_user = peer.uid() == rustix::process::geteuid().as_raw();
         // Without a process id nobody can tell, and whoever cannot be told apart is an agent.
         let marked = peer.pid().is_none_or(marks::is_marked);
-        Self { same_user, marked }
+        Self::Socket { same_user, marked }
     }
 }
 
@@ -44,57 +49,108 @@ impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let State(app) = State::<Arc<App>>::from_request_parts(parts, app)
-            .await
-            .unwrap_or_else(|never| match never {});
-        if let Some(token) = parts.headers.get(header::AUTHORIZATION) {
-            return by_token(&app, token.to_str().unwrap_or("")).await;
-        }
-        let peer = ConnectInfo::<Peer>::from_request_parts(parts, &app).await;
-        match peer {
-            Ok(ConnectInfo(Peer { same_user: true, marked: false })) => {
-                let caller = operator(&parts.headers)?;
-                if let Actor::OperatorAs(agent) = &caller.0 {
-                    app.engine.agent(Actor::Operator, agent.clone()).await?;
-                }
-                Ok(caller)
-            }
-            Ok(ConnectInfo(Peer { same_user: true, marked: true })) => Err(Problem::new(
-                StatusCode::FORBIDDEN,
-                "operator-only",
-                "this process was started as an agent and cannot act as the operator",
-                "set BATON_TOKEN to the agent's token (`baton token create --agent NAME`)",
-            )),
-            Ok(ConnectInfo(Peer { same_user: false, .. })) | Err(_) => Err(Problem::new(
-                StatusCode::UNAUTHORIZED,
-                "unauthorized",
-                "another system user runs this workspace",
-                "ask its operator for a token and set BATON_TOKEN",
-            )),
-        }
+        Ok(Self(Known::from_request_parts(parts, app).await?.actor))
     }
 }
 
-/// The person at the terminal, who may act for an agent by naming it.
-fn operator(headers: &HeaderMap) -> Result<Caller, Problem> {
-    let Some(name) = headers.get("baton-as") else { return Ok(Caller(Actor::Operator)) };
+/// The one who calls, and by what credential, for whoever must know when that ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) actor: Actor,
+    /// The token itself with what was found about it; the operator at the socket has none.
+    pub(crate) credential: Option<(String, Credential)>,
+}
+
+impl FromRequestParts<Arc<App>> for Known {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let headers = &parts.headers;
+        let credential = match headers.get(header::AUTHORIZATION) {
+            Some(header) => Some(by_token(app, header.to_str().unwrap_or("")).await?),
+            None => None,
+        };
+        let actor = match &credential {
+            Some((_, credential)) => credential.actor.clone(),
+            None => at_socket(parts.extensions.get())?,
+        };
+        let actor = match actor {
+            Actor::Operator => operator(app, headers).await?,
+            other @ (Actor::Agent(_)
+            | Actor::OperatorAs(_)
+            | Actor::Viewer
+            | Actor::Coordinator) => {
+                as_itself(headers)?;
+                other
+            }
+        };
+        Ok(Self { actor, credential })
+    }
+}
+
+/// Whoever shows no token is the operator, if it is at the socket and could be a person.
+fn at_socket(peer: Option<&Peer>) -> Result<Actor, Problem> {
+    match peer {
+        Some(Peer::Socket { same_user: true, marked: false }) => Ok(Actor::Operator),
+        Some(Peer::Socket { same_user: true, marked: true }) => Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "operator-only",
+            "this process was started as an agent and cannot act as the operator",
+            "set BATON_TOKEN to the agent's token (`baton token create --agent NAME`)",
+        )),
+        Some(Peer::Socket { same_user: false, .. }) => Err(Problem::unauthorized(
+            "another system user runs this workspace",
+            "ask its operator for a token and set BATON_TOKEN",
+        )),
+        Some(Peer::Network) | None => Err(Problem::unauthorized(
+            "there is no token in this request",
+            "send `Authorization: Bearer TOKEN`; `baton token create` makes one",
+        )),
+    }
+}
+
+/// The person who runs the workspace, who may act for an agent by naming it.
+async fn operator(app: &App, headers: &HeaderMap) -> Result<Actor, Problem> {
+    let Some(name) = headers.get("baton-as") else { return Ok(Actor::Operator) };
     let agent: Result<AgentId, _> = name.to_str().unwrap_or("").parse();
     match agent {
-        Ok(agent) if agent.is_operator() => Ok(Caller(Actor::Operator)),
-        Ok(agent) => Ok(Caller(Actor::OperatorAs(agent))),
+        Ok(agent) if agent.is_operator() => Ok(Actor::Operator),
+        Ok(agent) => {
+            app.engine.agent(Actor::Operator, agent.clone()).await?;
+            Ok(Actor::OperatorAs(agent))
+        }
         Err(error) => Err(Problem::bad_input(Some("as".to_owned()), error.to_string())),
     }
 }
 
-async fn by_token(app: &App, header: &str) -> Result<Caller, Problem> {
+/// Only the operator acts for others.
+fn as_itself(headers: &HeaderMap) -> Result<(), Problem> {
+    if headers.contains_key("baton-as") {
+        let detail = "only the operator may act for an agent, and this token is not the operator's";
+        let hint = "leave out Baton-As: an agent acts as itself";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "operator-only", detail, hint));
+    }
+    Ok(())
+}
+
+async fn by_token(app: &App, header: &str) -> Result<(String, Credential), Problem> {
     let token = header.strip_prefix("Bearer ").unwrap_or("");
-    let agent = app.engine.authenticate(token).await.map_err(baton_engine::QueryError::from)?;
-    agent.map(|agent| Caller(Actor::Agent(agent))).ok_or_else(|| {
-        Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
+    let found = app.engine.authenticate(token).await.map_err(QueryError::from)?;
+    let Some(found) = found else {
+        app.rates.take_wrong(Instant::now()).map_err(too_fast)?;
+        return Err(Problem::unauthorized(
             "this token is unknown, revoked or expired",
-            "the operator can make a new one: `baton token create --agent NAME`",
-        )
-    })
+            "ask the operator for a new one (`baton token create --agent NAME`)",
+        ));
+    };
+    app.rates.take(found.token, Instant::now()).map_err(too_fast)?;
+    Ok((token.to_owned(), found))
+}
+
+fn too_fast(pause: Duration) -> Problem {
+    let millis = pause.as_millis().max(1);
+    let hint = format!("ask again in {millis} ms, and more slowly from then on");
+    let detail = "too many requests in a short time";
+    let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", detail, hint);
+    problem.with_header(header::RETRY_AFTER, pause.as_secs().max(1).to_string())
 }

@@ -18,17 +18,26 @@ pub(crate) struct Activity {
     came: Notify,
 }
 
+/// Somebody is here for as long as this is.
+pub(crate) struct Present(Arc<App>);
+
+impl Present {
+    pub(crate) fn new(app: &Arc<App>) -> Self {
+        app.activity.present.fetch_add(1, Ordering::SeqCst);
+        Self(app.clone())
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.0.activity.present.fetch_sub(1, Ordering::SeqCst);
+        self.0.activity.came.notify_one();
+    }
+}
+
 /// Takes note of a request for as long as it lasts.
 pub(crate) async fn note(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    struct Present<'a>(&'a Activity);
-    impl Drop for Present<'_> {
-        fn drop(&mut self) {
-            self.0.present.fetch_sub(1, Ordering::SeqCst);
-            self.0.came.notify_one();
-        }
-    }
-    app.activity.present.fetch_add(1, Ordering::SeqCst);
-    let _present = Present(&app.activity);
+    let _present = Present::new(&app);
     next.run(request).await
 }
 

@@ -1,19 +1,22 @@
 //! The coordinator: the engine behind HTTP routes on a Unix socket, one for each workspace.
 //!
-//! It knows who calls and speaks JSON; every decision is the engine's.
+//! It knows who calls and speaks JSON; every decision is the engine's. `api` makes routes that
+//! describe themselves, `routes` are they, `wire` is what they take and answer with.
 
-mod answer;
+mod api;
 mod caller;
-mod commands;
+mod door;
+mod guard;
 mod idle;
 mod marks;
-mod problem;
-mod proof;
-mod reads;
+mod network;
+mod rate;
 mod routes;
-mod runs;
 mod serve;
 mod socket;
+mod wire;
 
+pub use network::{Listen, Network, Tls};
+pub use routes::openapi;
 pub use serve::{Options, ServeError, serve};
 pub use socket::Socket;

@@ -13,8 +13,10 @@ use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::caller::Peer;
+use crate::door::{Door, House};
 use crate::idle::{self, Activity};
+use crate::network::{Network, Opened};
+use crate::rate::Rates;
 use crate::routes::{App, router};
 use crate::socket::Socket;
 
@@ -39,6 +41,10 @@ pub struct Options {
     pub outgoing: Allow,
     /// Whether to start although records are missing that a checkpoint was signed over.
     pub accept_loss: bool,
+    /// How it is reached over the network, if it is.
+    pub network: Option<Network>,
+    /// Requests of one token in a second; absent means no limit.
+    pub requests_per_second: Option<u32>,
 }
 
 /// Why a coordinator did not run, or stopped.
@@ -59,6 +65,14 @@ pub enum ServeError {
     /// The ledger stopped; what was acknowledged is safe, and the next start goes on from it.
     #[error("the ledger stopped; nothing that was acknowledged is lost")]
     Stopped,
+    /// It would listen in a way that nobody can want.
+    #[error("{why}")]
+    Unsafe {
+        /// What speaks against it.
+        why: String,
+        /// What to do instead.
+        hint: &'static str,
+    },
     /// The system failed.
     #[error("cannot {doing}")]
     Io {
@@ -67,6 +81,12 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl ServeError {
+    pub(crate) fn of_ledger(failure: LedgerFailure) -> Self {
+        Self::Ledger { why: causes(&failure) }
+    }
 }
 
 fn io_error(doing: impl Into<String>) -> impl FnOnce(io::Error) -> ServeError {
@@ -94,11 +114,22 @@ async fn run(options: &Options) -> Result<(), ServeError> {
         .map_err(io_error(format!("make {}", folder.display())))?;
     let engine = Arc::new(open(options, &data)?);
     let socket = Socket::of(&data).map_err(io_error("name the socket"))?;
+    let network = match &options.network {
+        Some(network) => Some(network.open(&engine).await?),
+        None => None,
+    };
     let listener = listen(socket.path())?;
     tracing::info!(workspace = %options.workspace.display(), "the coordinator listens");
 
-    let stopping = watch::Sender::new(false);
-    let app = Arc::new(App { engine: engine.clone(), activity: Activity::default(), stopping });
+    let app = Arc::new(App {
+        engine: engine.clone(),
+        activity: Activity::default(),
+        stopping: watch::Sender::new(false),
+        url: network.as_ref().map(|opened| opened.url.clone()),
+        rates: Rates::new(options.requests_per_second),
+        listeners: Default::default(),
+        hosts: options.network.iter().flat_map(|network| network.hosts.clone()).collect(),
+    });
     let audit_dir = options.audit_dir.clone();
     let background = [
         tokio::spawn({
@@ -122,7 +153,7 @@ async fn run(options: &Options) -> Result<(), ServeError> {
             async move { engine.run_health_checks().await }
         }),
     ];
-    let ended = accept(listener, app.clone(), options.idle_after, socket.path()).await;
+    let ended = accept((listener, network), app.clone(), options.idle_after, socket.path()).await;
     for task in background {
         task.abort();
         // An aborted task is what was asked for; a panic in it has said so itself.
@@ -171,19 +202,22 @@ fn listen(path: &Path) -> Result<UnixListener, ServeError> {
 
 /// Answers callers until there is a reason to stop.
 async fn accept(
-    listener: UnixListener,
+    (listener, network): (UnixListener, Option<Opened>),
     app: Arc<App>,
     idle_after: Option<Duration>,
     socket: &Path,
 ) -> Result<(), ServeError> {
     let mut stop = app.stopping.subscribe();
-    let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
-    let served = axum::serve(listener, service).with_graceful_shutdown({
-        let mut stop = app.stopping.subscribe();
-        // An error means that everybody who could ask to stop is gone.
-        async move { drop(stop.wait_for(|stopping| *stopping).await) }
-    });
-    let serving = tokio::spawn(served.into_future());
+    let house = || House::new(router(app.clone()), app.stopping.subscribe());
+    let mut doors = tokio::task::JoinSet::new();
+    doors.spawn(house().open(Door::Socket(listener)));
+    if let Some(Opened { listener, tls, url }) = network {
+        tracing::info!(url, "the coordinator listens on the network");
+        doors.spawn(house().open(match tls {
+            Some(tls) => Door::Tls(listener, tls),
+            None => Door::Clear(listener),
+        }));
+    }
     let dead = tokio::select! {
         dead = reason(&app, &mut stop, idle_after) => dead?,
         () = lost(socket) => {
@@ -193,7 +227,7 @@ async fn accept(
     };
     app.stopping.send_replace(true);
     // Whoever does not finish in time finds the answer by asking the next coordinator again.
-    let _ = tokio::time::timeout(DRAIN_MAX, serving).await;
+    let _ = tokio::time::timeout(DRAIN_MAX, doors.join_all()).await;
     if dead { Err(ServeError::Stopped) } else { Ok(()) }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! It holds the states, the head of each live stream, and nothing about files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use baton_protocol::command::Target;
@@ -13,6 +13,7 @@ use baton_protocol::planted::{Bug, planted};
 use baton_protocol::refusal::Refusal;
 use baton_protocol::time::Timestamp;
 use baton_protocol::{World, audit, evolve};
+use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::hash::Hash;
@@ -84,7 +85,7 @@ impl Default for Core {
     fn default() -> Self {
         Self {
             world: World::default(),
-            heads: HashMap::new(),
+            heads: HashMap::default(),
             closed: Recent::default(),
             next_seq: SEQ_FIRST,
             last_at: Timestamp::default(),

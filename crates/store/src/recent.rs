@@ -3,9 +3,10 @@
 //! Whoever asks about something that is not in here may conclude that it never was, but only after
 //! looking at history up to the newest record that was forgotten.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::Hash;
 
+use foldhash::HashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The last `MOST` things, each with the number of the last record about it.
@@ -18,7 +19,7 @@ pub(crate) struct Recent<T, const MOST: usize> {
 
 impl<T, const MOST: usize> Default for Recent<T, MOST> {
     fn default() -> Self {
-        Self { order: VecDeque::new(), known: HashMap::new(), forgot: 0 }
+        Self { order: VecDeque::new(), known: HashMap::default(), forgot: 0 }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::args::Cli;
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::line::Line;
 use crate::verbs;
 use crate::workspace::Workspace;
 
@@ -78,7 +79,7 @@ impl Stage {
         })?;
         let root = folder.path().to_owned();
         let (workspace, _) = Workspace::create(&root)?;
-        let operator = Client::new(workspace.clone(), Caller::Operator, None)?;
+        let operator = Client::new(Line::Socket(workspace.clone()), Caller::Operator, None)?;
         let (begun, fast) = (Instant::now(), args.fast);
         // Whoever wants to look around afterwards gets a folder that nobody removes.
         let folder = if args.keep {
@@ -103,8 +104,11 @@ impl Stage {
             self.operator.command(&read(json!({ "register": profile }))?)?;
             let made: NewToken =
                 self.operator.post("/v1/tokens", &json!({ "agent": name }))?.read()?;
-            let caller = Caller::Agent { token: made.token };
-            actors.push(Actor { name, client: Client::new(self.workspace.clone(), caller, None)? });
+            let caller = Caller::Bearer { on_behalf: None, token: made.token };
+            actors.push(Actor {
+                name,
+                client: Client::new(Line::Socket(self.workspace.clone()), caller, None)?,
+            });
         }
         let pid = self.status()?.pid;
         self.say(&format!("{} agents with a token each; coordinator is process {pid}", N));

@@ -39,6 +39,7 @@ use crate::args::{Cli, Global};
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::line::Line;
 use crate::session::Session;
 use crate::show::{Output, time};
 use crate::workspace::Workspace;
@@ -130,6 +131,13 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
 fn session(global: Global, out: Output) -> Result<Session, Failure> {
     let on_behalf = global.on_behalf.clone();
     let caller = Caller::from_env(global.on_behalf)?;
-    let workspace = Workspace::find(global.workspace.as_deref())?;
-    Ok(Session { client: Client::new(workspace, caller, global.key)?, out, on_behalf })
+    let line = match (global.url, &caller) {
+        (Some(_), Caller::Operator | Caller::OperatorAs(_)) => {
+            let hint = "set BATON_TOKEN; `baton token create --operator` makes one for a person";
+            return Err(Failure::usage("a coordinator on the network wants a token", hint));
+        }
+        (Some(address), Caller::Bearer { .. }) => Line::Network(address),
+        (None, _) => Line::Socket(Workspace::find(global.workspace.as_deref())?),
+    };
+    Ok(Session { client: Client::new(line, caller, global.key)?, out, on_behalf })
 }

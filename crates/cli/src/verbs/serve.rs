@@ -1,10 +1,12 @@
 //! `baton serve`, `status` and `stop`: the coordinator's life. Verbs start it by themselves.
 
 use std::io::IsTerminal;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use baton_engine::{causes, view};
-use baton_server::ServeError;
+use baton_server::{Listen, Network, ServeError, Tls};
 use clap::Args;
 use hyper::Method;
 use serde_json::json;
@@ -15,23 +17,47 @@ use crate::session::Session;
 use crate::show::time::both;
 use crate::workspace::{Workspace, idle};
 
+/// Where it listens unless it is told otherwise.
+const PORT: u16 = 7800;
 /// How long a coordinator that was told to stop may take to write everything down.
 const STOP_WITHIN: Duration = Duration::from_secs(30);
 
 /// Run the coordinator in the foreground
 ///
 /// There is one coordinator per workspace, and verbs start it when they need it; run it yourself
-/// to watch its log or to put it under a supervisor. It stops on Ctrl-C, SIGTERM and `baton stop`.
+/// to watch its log, to put it under a supervisor, or to let agents on other hosts call it. It
+/// listens on the workspace's socket and, in the foreground, at 127.0.0.1:7800 (or another port if
+/// that is taken; `baton status` tells). On the network every caller needs a token. It stops on
+/// Ctrl-C, SIGTERM and `baton stop`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   baton serve
   baton serve --idle-after 10m
+  baton serve --listen 0.0.0.0:7800 --tls-cert cert.pem --tls-key key.pem
   BATON_LOG=debug baton serve")]
 pub(crate) struct Serve {
     /// Detach from the terminal; give way if a coordinator runs already
     #[arg(long)]
     background: bool,
+    /// Where to listen on the network [default: 127.0.0.1:7800 in the foreground]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
+    /// Listen on the workspace's socket only
+    #[arg(long, conflicts_with = "listen")]
+    no_listen: bool,
+    /// The certificate by which callers know this coordinator, as a PEM file
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "listen"])]
+    tls_cert: Option<PathBuf>,
+    /// Its private key, as a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Speak clear text to other hosts, because something else protects the tokens on the way
+    #[arg(long, requires = "listen", conflicts_with = "tls_cert")]
+    clear_text: bool,
+    /// A name by which callers may ask for this coordinator, besides addresses and localhost
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
     /// Stop after this long without a request, or never [default: never in the foreground]
     #[arg(long, value_name = "DURATION", value_parser = idle_after)]
     idle_after: Option<IdleAfter>,
@@ -70,6 +96,7 @@ impl Serve {
             .init();
 
         let root = workspace.root().to_owned();
+        let network = self.network();
         let options = baton_server::Options {
             workspace: root,
             idle_after,
@@ -77,6 +104,8 @@ impl Serve {
             audit_dir: settings.audit_dir,
             outgoing: settings.outgoing,
             accept_loss: self.accept_loss,
+            network,
+            requests_per_second: settings.requests_per_second,
         };
         match baton_server::serve(&options) {
             Ok(()) => Ok(()),
@@ -84,6 +113,21 @@ impl Serve {
             Err(ServeError::AlreadyRunning { .. }) if self.background => Ok(()),
             Err(error) => Err(not_served(&error)),
         }
+    }
+}
+
+impl Serve {
+    /// How it is reached over the network, if it is.
+    fn network(&self) -> Option<Network> {
+        let listen = match self.listen {
+            Some(address) => Listen::At(address),
+            None if self.background || self.no_listen => return None,
+            None => Listen::Near(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))),
+        };
+        let files = self.tls_cert.clone().zip(self.tls_key.clone());
+        let tls = files.map(|(certificate, key)| Tls { certificate, key });
+        let (clear_text, hosts) = (self.clear_text, self.hosts.clone());
+        Some(Network { listen, tls, clear_text, hosts })
     }
 }
 
@@ -100,6 +144,7 @@ fn not_served(error: &ServeError) -> Failure {
              into an empty .baton"
         }
         ServeError::Ledger { .. } => "check the permissions of .baton/ledger and its disk",
+        ServeError::Unsafe { hint, .. } => hint,
         ServeError::Stopped | ServeError::Io { .. } => "check the disk, then start it again",
     };
     Failure::failed(why, hint)
@@ -136,7 +181,9 @@ impl Status {
             let status: view::Status = reply.read()?;
             page.line(format!("the coordinator runs as process {}", status.pid));
             page.field("version", &status.version);
-            page.field("workspace", session.client.workspace().root().display());
+            let workspace = session.client.workspace();
+            page.field_if("workspace", workspace.map(|found| found.root().display()));
+            page.field_if("listens at", status.url.as_ref());
             page.field("since", both(status.started_at, page.now));
             page.field("records", format!("{} ({} indexed)", status.records, status.indexed));
             page.field("signed", signed(&status));
@@ -158,7 +205,7 @@ fn signed(status: &view::Status) -> String {
 
 fn nobody(session: &Session) -> Result<(), Failure> {
     let out = session.out;
-    let held = session.client.workspace().is_held();
+    let held = session.client.workspace().is_some_and(Workspace::is_held);
     if out.json {
         return out.value(&json!({"running": held, "reachable": false}));
     }
@@ -189,10 +236,12 @@ impl Stop {
         let running: Option<view::Status> = status.map(|reply| reply.read()).transpose()?;
         if let Some(running) = &running {
             session.client.peek(Method::POST, "/v1/stop")?;
-            gone(session, running.pid)?;
+            if let Some(workspace) = session.client.workspace() {
+                gone(workspace, running.pid)?;
+            }
         }
         let stopped = running.is_some();
-        if !stopped && session.client.workspace().is_held() {
+        if !stopped && session.client.workspace().is_some_and(Workspace::is_held) {
             return Err(Failure::failed(UNREACHABLE, "run `baton stop` again in a moment"));
         }
         if out.json {
@@ -209,14 +258,14 @@ impl Stop {
 }
 
 /// Waits until the process has ended: only then is the ledger free for whoever comes next.
-fn gone(session: &Session, pid: u32) -> Result<(), Failure> {
+fn gone(workspace: &Workspace, pid: u32) -> Result<(), Failure> {
     let begun = Instant::now();
     let mut pause = Duration::from_millis(1);
     while is_alive(pid) {
         if begun.elapsed() > STOP_WITHIN {
             let sentence = format!("process {pid} still runs after it was told to stop");
-            let log = session.client.workspace().log();
-            return Err(Failure::failed(sentence, format!("see {}", log.display())));
+            let hint = format!("see {}", workspace.log().display());
+            return Err(Failure::failed(sentence, hint));
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));

@@ -1,6 +1,7 @@
-//! `baton token`: the credentials by which agents are known.
+//! `baton token`: the credentials by which callers are known.
 
 use baton_engine::view::{AgentView, TokenView};
+use baton_protocol::agent::Grant;
 use baton_protocol::command::{self, Command};
 use baton_protocol::event::Event;
 use baton_protocol::id::AgentId;
@@ -16,7 +17,7 @@ use crate::show::time::{now, relative};
 use crate::value::Id;
 use crate::verbs::told::told;
 
-/// Give agents credentials, and take them away
+/// Make credentials for agents, operators and viewers, and take them away
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -45,19 +46,34 @@ impl Token {
     }
 }
 
-/// Give an agent a token; it is printed once and stored nowhere
+/// Make a token; it is printed once and stored nowhere
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   baton token create --agent builder --for 24h
+  baton token create --operator --for 8h
+  baton token create --viewer
   export BATON_TOKEN=$(baton token create --agent builder)")]
 struct Create {
-    /// Whose
-    #[arg(long, value_name = "AGENT")]
-    agent: AgentId,
+    #[command(flatten)]
+    whose: Whose,
     /// For how long [default: until revoked]
     #[arg(long = "for", value_name = "DURATION")]
     span: Option<Allowance>,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Whose {
+    /// For this agent, to act as itself
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<AgentId>,
+    /// For a person who runs this workspace from elsewhere, to do anything
+    #[arg(long)]
+    operator: bool,
+    /// For looking at everything and changing nothing
+    #[arg(long)]
+    viewer: bool,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +85,9 @@ struct Created {
 impl Create {
     fn run(self, session: &Session) -> Result<(), Failure> {
         let out = session.out;
-        let mut ask = json!({ "agent": self.agent });
+        let agent = self.whose.agent.clone().unwrap_or_else(AgentId::operator);
+        let grant = if self.whose.viewer { Grant::View } else { Grant::Act };
+        let mut ask = json!({ "agent": agent, "grant": grant });
         if let Some(span) = self.span {
             ask["for"] = json!(span);
         }
@@ -80,7 +98,12 @@ impl Create {
             Ok(())
         })?;
         let end = created.expires_at.map(|at| format!(", which ends {}", relative(at, now())));
-        out.next(&[format!("give it to {} as BATON_TOKEN{}", self.agent, end.unwrap_or_default())]);
+        let whom = match (&self.whose.agent, grant) {
+            (Some(agent), _) => agent.to_string(),
+            (None, Grant::Act) => "an operator".to_owned(),
+            (None, Grant::View) => "whoever shall look".to_owned(),
+        };
+        out.next(&[format!("give it to {whom} as BATON_TOKEN{}", end.unwrap_or_default())]);
         Ok(())
     }
 }
@@ -129,12 +152,16 @@ impl List {
                 tokens.iter().for_each(|owned| page.line(owned.token.id));
                 return Ok(());
             }
-            let mut table = Table::new(&["ID", "AGENT", "ISSUED", "ENDS"], &[]);
+            let mut table = Table::new(&["ID", "AGENT", "TO", "ISSUED", "ENDS"], &[]);
             for Owned { agent, token } in &tokens {
                 let ends = token.expires_at.map(|at| relative(at, page.now));
                 table.row([
                     token.id.short(),
                     agent.to_string(),
+                    match token.grant {
+                        Grant::Act => "act".to_owned(),
+                        Grant::View => "view".to_owned(),
+                    },
                     relative(token.issued_at, page.now),
                     ends.unwrap_or_else(|| "never".to_owned()),
                 ]);

@@ -21,13 +21,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use baton_protocol::command::Actor;
 use baton_protocol::effect::{Effect, EffectId};
-use baton_protocol::id::{AgentId, HandoffId};
+use baton_protocol::id::{AgentId, CommandId, HandoffId};
 use baton_store::{LedgerError, Loan};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::credentials::Credential;
 use crate::engine::Engine;
 use crate::query::QueryError;
 use crate::token;
@@ -53,8 +55,8 @@ pub(crate) struct Runs {
     outside: Option<Outside>,
     data: Option<PathBuf>,
     alive: Mutex<HashMap<EffectId, JoinHandle<()>>>,
-    /// Digests of the tokens of runs, and whose they are.
-    tokens: Mutex<HashMap<String, AgentId>>,
+    /// The tokens of runs by their digests.
+    tokens: Mutex<HashMap<String, Credential>>,
     /// Which calls are under way, by whom is called.
     calls: Mutex<HashMap<AgentId, HashMap<HandoffId, EffectId>>>,
     grown: watch::Sender<u64>,
@@ -77,15 +79,18 @@ impl Runs {
         let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 
-    /// Whose run has this token, if one that is under way does.
-    pub(crate) fn token_of(&self, digest: &str) -> Option<AgentId> {
+    /// Who acts by this token, if it is one of a run that is under way.
+    pub(crate) fn token_of(&self, digest: &str) -> Option<Credential> {
         locked(&self.tokens).get(digest).cloned()
     }
 
     /// A token that is good for as long as it is kept.
     fn lend_token(self: &Arc<Self>, agent: &AgentId) -> Result<RunToken, String> {
         let secret = token::secret(agent).map_err(|error| error.to_string())?;
-        locked(&self.tokens).insert(token::digest(&secret), agent.clone());
+        let digest = token::digest(&secret);
+        let token = CommandId::from_key("run", &digest).token();
+        let credential = Credential { actor: Actor::Agent(agent.clone()), token, expires_at: None };
+        locked(&self.tokens).insert(digest, credential);
         Ok(RunToken { runs: self.clone(), secret })
     }
 
@@ -153,7 +158,7 @@ impl Engine {
 
     /// The secret that signs what is sent to `agent`.
     pub async fn webhook_secret(&self, agent: AgentId) -> Result<String, QueryError> {
-        let known = self.agent(baton_protocol::command::Actor::Operator, agent).await?;
+        let known = self.agent(Actor::Operator, agent).await?;
         let made = match self.runs.data() {
             Some(data) => sign::secret(data, &known.profile.id),
             None => Err(io::Error::other("there is no workspace")),

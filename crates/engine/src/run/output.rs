@@ -23,6 +23,7 @@ const LEFT_OUT: &[u8] = b"\n[baton: the rest was left out]\n";
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// A part of what a run said.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPage {
     /// What it said; secrets are masked.

@@ -31,12 +31,15 @@ pub(crate) struct Bodies {
 pub(crate) fn agent_view(agent: &Agent, viewer: &Actor) -> AgentView {
     let token = |token: &baton_protocol::agent::Token| TokenView {
         id: token.id,
+        grant: token.grant,
         issued_at: token.issued_at,
         expires_at: token.expires_at,
     };
     let mut profile = agent.profile.clone();
     let own = match viewer {
         Actor::Operator | Actor::OperatorAs(_) | Actor::Coordinator => true,
+        // What commands run on the machine, and which credentials there are, is not for the wall.
+        Actor::Viewer => false,
         Actor::Agent(viewer) => *viewer == profile.id,
     };
     if !own {

@@ -2,6 +2,7 @@
 
 mod build;
 mod kinds;
+mod messages;
 mod past;
 mod proof;
 mod sight;
@@ -9,13 +10,16 @@ mod sight;
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
 };
+pub use messages::{
+    Message, MessageContext, MessageHandoff, MessageTask, MessageType, Payload, message,
+};
 pub(crate) use past::{Ended, Past, replay};
 pub use proof::{Exported, Prunable, PrunableLine, Signed, Verified};
 pub(crate) use sight::{Hidden, Sight, may_see};
 
 use std::collections::BTreeMap;
 
-use baton_protocol::agent::{Health, Profile, Requirement, Risk};
+use baton_protocol::agent::{Grant, Health, Profile, Requirement, Risk};
 use baton_protocol::artifact::Artifact;
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{
@@ -30,6 +34,7 @@ use serde_json::Value;
 
 /// What a command came to. It is made from what was recorded, so the same command asked again
 /// gets the same answer.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The number of the last record, if anything had to be recorded.
@@ -57,6 +62,7 @@ impl Answer {
 }
 
 /// An agent as others see it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentView {
     /// What it says of itself.
@@ -74,10 +80,14 @@ pub struct AgentView {
 }
 
 /// A credential, without anything secret.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenView {
     /// Which one.
     pub id: TokenId,
+    /// What it is good for.
+    #[serde(default)]
+    pub grant: Grant,
     /// Since when.
     pub issued_at: Timestamp,
     /// Until when, if it ends.
@@ -85,6 +95,7 @@ pub struct TokenView {
 }
 
 /// A handoff in one line.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandoffLine {
     /// Which one.
@@ -124,6 +135,7 @@ pub struct HandoffLine {
 }
 
 /// A whole handoff: the record in the shape that the specification gives it, and where it stands.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandoffView {
     /// In one line.
@@ -160,6 +172,7 @@ pub struct HandoffView {
 }
 
 /// What travels with a handoff.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextView {
     /// The subtask's words, or the workflow's id.
@@ -175,6 +188,7 @@ pub struct ContextView {
 }
 
 /// What the receiver must be.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValidationView {
     /// What it must be able to do.
@@ -184,6 +198,7 @@ pub struct ValidationView {
 }
 
 /// How a handoff comes back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReturnView {
     /// Whether it does.
@@ -195,6 +210,7 @@ pub struct ReturnView {
 }
 
 /// A broadcast as a whole.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BroadcastView {
     /// Which one.
@@ -216,6 +232,7 @@ pub struct BroadcastView {
 }
 
 /// A question to somebody above.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EscalationView {
     /// How far up it is, 1 to 3.
@@ -227,6 +244,7 @@ pub struct EscalationView {
 }
 
 /// What the audit should know.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditView {
     /// Why the sender decided so.
@@ -236,6 +254,7 @@ pub struct AuditView {
 }
 
 /// A workflow in one line.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowLine {
     /// Which one.
@@ -253,6 +272,7 @@ pub struct WorkflowLine {
 }
 
 /// A whole workflow.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowView {
     /// In one line.
@@ -283,6 +303,7 @@ pub struct WorkflowView {
 }
 
 /// What an agent has in hand.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HoldView {
     /// Who.
@@ -310,6 +331,7 @@ pub struct HoldView {
 }
 
 /// What concerns an agent.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inbox {
     /// Whose.
@@ -327,6 +349,7 @@ pub struct Inbox {
 }
 
 /// Everything an agent gets when it takes a handoff.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Package {
     /// The number that it shows from now on.
@@ -336,6 +359,7 @@ pub struct Package {
 }
 
 /// A lock on a file.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LockView {
     /// Which file.
@@ -353,6 +377,7 @@ pub struct LockView {
 }
 
 /// Counts, in the names that dashboards of the field use.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
@@ -373,6 +398,7 @@ pub struct Stats {
 }
 
 /// Counts of one agent.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentStats {
     /// Handoffs it passed.
@@ -382,6 +408,7 @@ pub struct AgentStats {
 }
 
 /// A thing that an id or a beginning of one names.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {
@@ -394,6 +421,7 @@ pub enum Found {
 }
 
 /// What the coordinator says of itself.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The program's version.
@@ -420,4 +448,7 @@ pub struct Status {
     /// Why no more checkpoints are signed, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsigned: Option<String>,
+    /// Where it listens on the network, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }

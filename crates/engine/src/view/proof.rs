@@ -5,6 +5,7 @@ use baton_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// What a check of the ledger or of a bundle found.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
     /// Records that were read.
@@ -30,6 +31,7 @@ pub struct Verified {
 }
 
 /// What was exported.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exported {
     /// Records in the bundle.
@@ -43,6 +45,7 @@ pub struct Exported {
 }
 
 /// The newest checkpoint.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Signed {
     /// The key to check it with.
@@ -54,6 +57,7 @@ pub struct Signed {
 }
 
 /// What a prune would drop.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prunable {
     /// Work that is over and past its period.
@@ -63,6 +67,7 @@ pub struct Prunable {
 }
 
 /// One workflow that a prune would drop.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrunableLine {
     /// Which one.

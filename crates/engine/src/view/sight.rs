@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Whether `viewer` may see this workflow.
 pub(crate) fn may_see(viewer: &Actor, workflow: &Workflow) -> bool {
     match viewer {
-        Actor::Operator | Actor::OperatorAs(_) | Actor::Coordinator => true,
+        Actor::Operator | Actor::OperatorAs(_) | Actor::Viewer | Actor::Coordinator => true,
         Actor::Agent(agent) => workflow.readers.contains(agent),
     }
 }
@@ -29,7 +29,7 @@ pub(crate) struct Sight<'a> {
 impl<'a> Sight<'a> {
     pub(crate) fn of(viewer: &'a Actor, workflow: &'a Workflow) -> Self {
         let viewer = match viewer {
-            Actor::Operator | Actor::OperatorAs(_) | Actor::Coordinator => None,
+            Actor::Operator | Actor::OperatorAs(_) | Actor::Viewer | Actor::Coordinator => None,
             Actor::Agent(agent) => Some(agent),
         };
         Self { viewer, workflow }

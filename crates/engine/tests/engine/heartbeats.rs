@@ -1,5 +1,6 @@
 //! Agents that say by themselves that they are there, or are asked over the web.
 
+use baton_protocol::agent::Grant;
 use baton_protocol::command::Actor;
 use serde_json::json;
 
@@ -45,7 +46,9 @@ async fn three_missed_heartbeats_take_an_agent_out_and_the_next_brings_it_back()
 async fn whatever_an_agent_does_with_its_token_counts_as_a_heartbeat() {
     let mut stage = Stage::new().await;
     stage.register(json!({ "id": "builder", "heartbeat_every": "20s" })).await;
-    let token = stage.scene.engine.create_token(Actor::Operator, agent("builder"), None).await;
+    let engine = &stage.scene.engine;
+    let token =
+        engine.create_token(Actor::Operator, agent("builder"), Grant::Act, None, None).await;
     let token = token.expect("a token").token;
     for _ in 0..6 {
         stage.scene.later("19s");

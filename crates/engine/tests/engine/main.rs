@@ -2,11 +2,13 @@
 
 use baton_engine::view::Found;
 use baton_engine::{AuditQuery, Clock, Engine, QueryError, SubmitError, WorkflowQuery};
+use baton_protocol::agent::Grant;
 use baton_protocol::command::{Actor, Submission};
 use serde_json::{Value, json};
 
 mod calls;
 mod heartbeats;
+mod messages;
 mod runs;
 mod scene;
 mod teams;
@@ -105,8 +107,8 @@ async fn a_workflow_that_left_memory_is_told_from_its_records() {
     let found =
         scene.engine.find(Actor::Operator, &handoff.to_string()[..13]).await.expect("found");
     assert_eq!(found, Found::Handoff(handoff));
-    let all = WorkflowQuery { all: true, limit: None };
-    assert_eq!(scene.engine.workflows(Actor::Operator, all).await.expect("listed").len(), 1);
+    let all = WorkflowQuery { all: true, ..Default::default() };
+    assert_eq!(scene.engine.workflows(Actor::Operator, all).await.expect("listed").items.len(), 1);
 }
 
 #[tokio::test]
@@ -139,12 +141,24 @@ async fn an_agent_sees_its_own_work_and_no_other() {
 async fn a_token_is_good_until_it_expires_or_is_revoked() {
     let mut scene = Scene::new().await;
     let day = "1d".parse().ok();
-    let made = scene.engine.create_token(Actor::Operator, agent("builder"), day).await;
-    let made = made.expect("a token");
-    let who = async |scene: &Scene, token: &str| {
-        scene.engine.authenticate(token).await.expect("looked up")
+    let create = async |scene: &Scene, name: &str, grant: Grant, span| {
+        scene.engine.create_token(Actor::Operator, agent(name), grant, span, None).await
     };
-    assert_eq!(who(&scene, &made.token).await, Some(agent("builder")));
+    let made = create(&scene, "builder", Grant::Act, day).await.expect("a token");
+    let who = async |scene: &Scene, token: &str| {
+        let found = scene.engine.authenticate(token).await.expect("looked up");
+        found.map(|credential| credential.actor)
+    };
+    // The second time it is known without asking the ledger.
+    for _ in 0..2 {
+        assert_eq!(who(&scene, &made.token).await, Some(Actor::Agent(agent("builder"))));
+    }
+    let operator = create(&scene, "operator", Grant::Act, None).await.expect("a token");
+    assert_eq!(who(&scene, &operator.token).await, Some(Actor::Operator));
+    let viewer = create(&scene, "operator", Grant::View, None).await.expect("a token");
+    assert_eq!(who(&scene, &viewer.token).await, Some(Actor::Viewer));
+    let refused = create(&scene, "builder", Grant::View, None).await;
+    assert!(matches!(refused, Err(SubmitError::Refused(r)) if r.code() == "view-of-agent"));
     for wrong in
         ["", "bt1_builder_", "bt1_planner_x", &made.token[1..], &format!("{}0", made.token)]
     {
@@ -153,13 +167,16 @@ async fn a_token_is_good_until_it_expires_or_is_revoked() {
     scene.later("1d");
     assert_eq!(who(&scene, &made.token).await, None);
 
-    let other = scene.engine.create_token(Actor::Operator, agent("builder"), None).await;
-    let other = other.expect("a token");
+    let other = create(&scene, "builder", Grant::Act, None).await.expect("a token");
+    assert!(who(&scene, &other.token).await.is_some());
+    let mut revocations = scene.engine.revocations();
     let revoke = json!({ "revoke_token": { "agent": "builder", "token": other.id } });
     scene.ask(Actor::Operator, revoke).await;
     assert_eq!(who(&scene, &other.token).await, None);
+    assert!(revocations.has_changed().expect("the engine is there"));
     let by_agent = Actor::Agent(agent("builder"));
-    let refused = scene.engine.create_token(by_agent, agent("builder"), None).await;
+    let refused =
+        scene.engine.create_token(by_agent, agent("builder"), Grant::Act, None, None).await;
     assert!(matches!(refused, Err(SubmitError::Refused(r)) if r.code() == "operator-only"));
 }
 

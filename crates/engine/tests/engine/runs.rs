@@ -127,7 +127,7 @@ async fn what_is_taken_back_ends_the_whole_group_and_its_token() {
     assert!(is_running(&grandchild));
     let token = std::fs::read_to_string(stage.workspace.path().join("token")).expect("a token");
     let whose = stage.scene.engine.authenticate(&token).await.expect("known");
-    assert_eq!(whose, Some(agent("builder")));
+    assert_eq!(whose.map(|whose| whose.actor), Some(Actor::Agent(agent("builder"))));
 
     let cancel = json!({ "cancel": { "handoff": passed.handoff, "reason": "not needed" } });
     stage.scene.ask(Actor::Agent(agent("planner")), cancel).await;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::reach::{Argv, Url};
 
 /// What succeeds while an agent is well.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     untagged,

@@ -1,47 +1,7 @@
-//! What a handoff asks for, and how an agent compares with it.
+//! How what an agent can do compares with what a handoff asks for.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Proficiency, Profile, Role};
+use super::{Profile, Requirement, Role};
 use crate::id::CapabilityId;
-
-/// A capability that a handoff asks for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "RequirementForm")]
-pub struct Requirement {
-    /// Which one.
-    pub capability_id: CapabilityId,
-    /// How well at least.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_proficiency: Option<Proficiency>,
-}
-
-/// A requirement as people write it: a bare name, or with a proficiency.
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    deny_unknown_fields,
-    expecting = "a capability name, or {capability_id, min_proficiency 0.0 to 1.0} and nothing else"
-)]
-enum RequirementForm {
-    Name(CapabilityId),
-    Full {
-        capability_id: CapabilityId,
-        #[serde(default)]
-        min_proficiency: Option<Proficiency>,
-    },
-}
-
-impl From<RequirementForm> for Requirement {
-    fn from(form: RequirementForm) -> Self {
-        match form {
-            RequirementForm::Name(id) => Self { capability_id: id, min_proficiency: None },
-            RequirementForm::Full { capability_id, min_proficiency } => {
-                Self { capability_id, min_proficiency }
-            }
-        }
-    }
-}
 
 /// How an agent's capabilities compare with what a handoff asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

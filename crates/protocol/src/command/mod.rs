@@ -1,6 +1,7 @@
 //! Commands: everything that can be asked of Baton. There is no other way to change anything.
 
 mod pass;
+mod refusals;
 mod returning;
 mod running;
 
@@ -45,6 +46,8 @@ pub enum Actor {
     Agent(AgentId),
     /// The person who runs the workspace, on behalf of an agent.
     OperatorAs(AgentId),
+    /// Somebody who may see everything and change nothing.
+    Viewer,
     /// Baton itself, about what time or an effect brought.
     Coordinator,
 }
@@ -53,13 +56,14 @@ impl Actor {
     /// The agent whose work this touches.
     pub fn agent(&self) -> AgentId {
         match self {
-            Self::Operator | Self::Coordinator => AgentId::operator(),
+            Self::Operator | Self::Viewer | Self::Coordinator => AgentId::operator(),
             Self::Agent(agent) | Self::OperatorAs(agent) => agent.clone(),
         }
     }
 }
 
 /// Everything that can be asked.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -104,12 +108,15 @@ pub enum Command {
     /// Take a credential away.
     RevokeToken(RevokeToken),
     /// Look at a handoff whose time has come. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Wake(Wake),
     /// Look at a hold whose time has come. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     WakeHold(WakeHold),
     /// A handoff did not get to its receiver. Only Baton itself asks this.
     Undelivered(Undelivered),
     /// An effect was carried out. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Settle(Settle),
     /// Drop the records of work that is over and past its period.
     Prune(Prune),
@@ -226,6 +233,7 @@ impl Command {
 }
 
 /// Begins a workflow. Whoever asks holds it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -243,6 +251,7 @@ pub struct Start {
 }
 
 /// Takes a handoff.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accept {
@@ -255,6 +264,7 @@ pub struct Accept {
 }
 
 /// Turns a handoff away.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reject {
@@ -266,6 +276,7 @@ pub struct Reject {
 }
 
 /// Asks for time before answering.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Defer {
@@ -280,6 +291,7 @@ pub struct Defer {
 }
 
 /// Says how it goes, which also renews the holder's locks.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
@@ -325,6 +337,7 @@ impl From<Percent> for u64 {
 }
 
 /// Ends the workflow.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Complete {
@@ -335,6 +348,7 @@ pub struct Complete {
     pub fence: Option<Fence>,
     /// What came of it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_body")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::text::BodyJson>"))]
     pub result: Option<Body>,
     /// In words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -342,6 +356,7 @@ pub struct Complete {
 }
 
 /// Takes a handoff back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
@@ -353,6 +368,7 @@ pub struct Cancel {
 }
 
 /// Calls a workflow off.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CancelWorkflow {
@@ -363,6 +379,7 @@ pub struct CancelWorkflow {
 }
 
 /// Writes variables.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetVariables {
@@ -379,6 +396,7 @@ pub struct SetVariables {
 }
 
 /// Makes an artifact known.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AddArtifact {
@@ -392,6 +410,7 @@ pub struct AddArtifact {
 }
 
 /// Says whether an artifact can be relied on.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkArtifact {
@@ -407,6 +426,7 @@ pub struct MarkArtifact {
 }
 
 /// Locks files, all or none of them.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockFiles {
@@ -426,6 +446,7 @@ pub struct LockFiles {
 }
 
 /// Gives locks back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnlockFiles {

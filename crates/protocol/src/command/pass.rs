@@ -11,6 +11,7 @@ use crate::time::Allowance;
 use crate::variables::{Changes, VariableName};
 
 /// Passes work on. Without a workflow it begins one.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pass {
@@ -61,6 +62,7 @@ pub struct Pass {
 }
 
 /// One recipient of a broadcast.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RecipientForm")]
 pub struct Recipient {
@@ -71,6 +73,7 @@ pub struct Recipient {
 }
 
 /// A recipient as people write it: a bare name must return something.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Deserialize)]
 #[serde(
     untagged,
@@ -100,6 +103,7 @@ impl From<RecipientForm> for Recipient {
 }
 
 /// How work is passed.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PassKind {
@@ -115,6 +119,7 @@ pub enum PassKind {
 }
 
 /// What travels with a handoff.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PassContext {
@@ -123,6 +128,7 @@ pub struct PassContext {
     pub task_id: Option<Text>,
     /// Messages, as a list.
     #[serde(skip_serializing_if = "Option::is_none", with = "history_on_the_wire")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<serde_json::Value>>"))]
     pub conversation_history: Option<Body>,
     /// Variables to write with the pass.
     #[serde(skip_serializing_if = "Changes::is_empty")]
@@ -138,6 +144,7 @@ pub struct PassContext {
 }
 
 /// What the receiver must be.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PassValidation {
@@ -149,6 +156,7 @@ pub struct PassValidation {
 }
 
 /// How work comes back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReturnProtocol {
@@ -165,6 +173,7 @@ pub struct ReturnProtocol {
 }
 
 /// What the audit should know of a pass.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PassAudit {

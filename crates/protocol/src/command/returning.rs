@@ -9,6 +9,7 @@ use crate::text::{Body, Text, body_on_the_wire};
 use crate::variables::Changes;
 
 /// Brings a result back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GiveBack {
@@ -31,6 +32,7 @@ pub struct GiveBack {
 }
 
 /// A result on its way in.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResultContent {
@@ -38,10 +40,12 @@ pub struct ResultContent {
     pub content_type: ContentType,
     /// What it says.
     #[serde(with = "body_on_the_wire")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::text::BodyJson"))]
     pub body: Body,
 }
 
 /// What a return changed.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ContextUpdates {
@@ -52,6 +56,7 @@ pub struct ContextUpdates {
 }
 
 /// What the audit should know of a return.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReturnAudit {

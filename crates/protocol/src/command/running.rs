@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Grant;
 use crate::effect::EffectId;
 use crate::id::{AgentId, Fence, HandoffId, TokenId, WorkflowId};
 use crate::text::Text;
 use crate::time::Allowance;
 
 /// Gives an agent a credential.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IssueToken {
@@ -15,12 +17,16 @@ pub struct IssueToken {
     pub agent: AgentId,
     /// SHA-256 of the secret, as 64 hexadecimal digits.
     pub digest: String,
+    /// What it is good for.
+    #[serde(default, skip_serializing_if = "Grant::is_act")]
+    pub grant: Grant,
     /// For how long; absent means until revoked.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub span: Option<Allowance>,
 }
 
 /// Takes a credential away.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeToken {
@@ -31,6 +37,7 @@ pub struct RevokeToken {
 }
 
 /// Looks at a handoff whose time has come.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wake {
     /// Which one.
@@ -38,6 +45,7 @@ pub struct Wake {
 }
 
 /// Looks at a hold whose time has come.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WakeHold {
     /// Of which work.
@@ -47,6 +55,7 @@ pub struct WakeHold {
 }
 
 /// Says that a handoff did not get to an agent that Baton reaches by itself.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undelivered {
     /// Which one.
@@ -58,6 +67,7 @@ pub struct Undelivered {
 }
 
 /// Gives work from a stuck holder to another.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reassign {
@@ -70,6 +80,7 @@ pub struct Reassign {
 }
 
 /// What is given to another.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reassigned {
@@ -80,6 +91,7 @@ pub enum Reassigned {
 }
 
 /// Says that an agent is well, or not.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportHealth {
@@ -93,6 +105,7 @@ pub struct ReportHealth {
 }
 
 /// Says that an effect was carried out.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
     /// Which one.

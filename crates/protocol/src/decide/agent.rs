@@ -1,6 +1,6 @@
 //! Making agents known, and their credentials. A person does this, never an agent.
 
-use crate::agent::{Profile, Token};
+use crate::agent::{Grant, Profile, Token};
 use crate::command::{IssueToken, RevokeToken, Submission};
 use crate::decide::holder;
 use crate::event::{Decision, Event, StreamId};
@@ -47,10 +47,11 @@ pub(super) fn issue_token(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     holder::operator_only(ask, "create tokens")?;
-    if issue.agent.is_operator() {
-        return Err(Refusal::ReservedName { agent: issue.agent.clone() });
-    }
     let agent = world.agent(&issue.agent)?;
+    match issue.grant {
+        Grant::View if !issue.agent.is_operator() => return Err(Refusal::ViewOfAgent),
+        Grant::View | Grant::Act => (),
+    }
     let lower_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     if issue.digest.len() != 64 || !issue.digest.bytes().all(lower_hex) {
         return Err(Refusal::BadDigest);
@@ -62,6 +63,7 @@ pub(super) fn issue_token(
     let token = Token {
         id: ask.id.token(),
         digest: issue.digest.clone(),
+        grant: issue.grant,
         issued_at: now,
         expires_at: issue.span.map(|span| span.after(now)),
     };

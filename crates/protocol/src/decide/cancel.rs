@@ -52,6 +52,7 @@ fn allowed(ask: &Submission, owner: &AgentId) -> Result<AgentId, Refusal> {
     let agent = ask.actor.agent();
     match &ask.actor {
         Actor::Operator | Actor::Coordinator => Ok(agent),
+        Actor::Viewer => Err(Refusal::ViewOnly),
         Actor::Agent(_) | Actor::OperatorAs(_) if agent == *owner => Ok(agent),
         Actor::Agent(_) | Actor::OperatorAs(_) => {
             Err(Refusal::NotYours { agent, owner: owner.clone() })
@@ -70,6 +71,7 @@ fn not_a_look(ask: &Submission, handoff: &Handoff) -> Result<(), Refusal> {
             let what = "cancel what the coordinator raised";
             Err(Refusal::OperatorOnly { what, agent: agent.clone() })
         }
+        Actor::Viewer => Err(Refusal::ViewOnly),
         Actor::Agent(_) | Actor::OperatorAs(_) | Actor::Operator | Actor::Coordinator => Ok(()),
     }
 }

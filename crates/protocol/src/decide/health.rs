@@ -16,6 +16,7 @@ pub(super) fn decide(
 ) -> Result<Decision, Refusal> {
     match &ask.actor {
         Actor::Operator | Actor::Coordinator => (),
+        Actor::Viewer => return Err(Refusal::ViewOnly),
         Actor::Agent(agent) | Actor::OperatorAs(agent) if *agent == report.agent => (),
         Actor::Agent(agent) | Actor::OperatorAs(agent) => {
             let what = "report on other agents";

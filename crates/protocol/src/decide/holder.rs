@@ -56,6 +56,7 @@ fn unshown<'a>(
 ) -> Result<(Fence, &'a Hold), Refusal> {
     match &ask.actor {
         Actor::Agent(_) => Err(Refusal::FenceRequired { agent }),
+        Actor::Viewer => Err(Refusal::ViewOnly),
         Actor::Operator | Actor::OperatorAs(_) | Actor::Coordinator => {
             // The newest hold is what a person who names none means.
             let held = workflow.holds.iter().rev().find(|(_, hold)| hold.agent == agent);
@@ -83,6 +84,7 @@ pub(super) fn operator_only(ask: &Submission, what: &'static str) -> Result<(), 
         Actor::Agent(agent) | Actor::OperatorAs(agent) => {
             Err(Refusal::OperatorOnly { what, agent: agent.clone() })
         }
+        Actor::Viewer => Err(Refusal::ViewOnly),
         Actor::Coordinator => Err(Refusal::CoordinatorOnly),
     }
 }
@@ -91,6 +93,8 @@ pub(super) fn operator_only(ask: &Submission, what: &'static str) -> Result<(), 
 pub(super) fn coordinator_only(ask: &Submission) -> Result<(), Refusal> {
     match &ask.actor {
         Actor::Coordinator => Ok(()),
-        Actor::Operator | Actor::Agent(_) | Actor::OperatorAs(_) => Err(Refusal::CoordinatorOnly),
+        Actor::Operator | Actor::Agent(_) | Actor::OperatorAs(_) | Actor::Viewer => {
+            Err(Refusal::CoordinatorOnly)
+        }
     }
 }

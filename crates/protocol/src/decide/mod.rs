@@ -29,7 +29,7 @@ mod undelivered;
 mod variables;
 mod wake;
 
-use crate::command::{Command, Submission};
+use crate::command::{Actor, Command, Submission};
 use crate::event::Decision;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -37,6 +37,19 @@ use crate::world::World;
 
 /// Decides what `ask` leads to in this world at this moment.
 pub fn decide(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Refusal> {
+    if ask.actor == Actor::Viewer {
+        return Err(Refusal::ViewOnly);
+    }
+    let decided = ruled(world, ask, now);
+    if let Err(refusal) = &decided {
+        let (name, code) = (ask.command.name(), refusal.code());
+        let known = Command::refusals(name).iter().any(|codes| codes.contains(&code));
+        debug_assert!(known, "`{name}` is refused as {code}, which its description does not say");
+    }
+    decided
+}
+
+fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Refusal> {
     match &ask.command {
         Command::Start(start) => start::decide(world, ask, start, now),
         Command::Pass(pass) => pass::decide(world, ask, pass, now),

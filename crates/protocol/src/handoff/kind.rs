@@ -9,6 +9,7 @@ use crate::text::Text;
 use crate::time::{Allowance, Timestamp};
 
 /// How control moves.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -71,6 +72,7 @@ impl Kind {
 }
 
 /// The terms on which a subtask comes back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delegation {
     /// How long it may take from acceptance to return.
@@ -82,6 +84,7 @@ pub struct Delegation {
 }
 
 /// One copy of work that went to several.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broadcast {
     /// The broadcast that it is a part of.
@@ -95,6 +98,7 @@ pub struct Broadcast {
 }
 
 /// When a broadcast has succeeded.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Aggregation {
@@ -127,6 +131,7 @@ impl Aggregation {
 }
 
 /// A question to somebody above.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
     /// How far up it is, counted from the one who asked first: 1 to 3.
@@ -144,6 +149,7 @@ pub struct Escalation {
 }
 
 /// What an escalation is about.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Matter {
@@ -168,6 +174,7 @@ impl Matter {
 }
 
 /// What one level thought of an escalated question.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assessment {
     /// Who.
@@ -181,6 +188,7 @@ pub struct Assessment {
 }
 
 /// What happens when a subtask does not come back in time.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnTimeout {
@@ -194,6 +202,7 @@ pub enum OnTimeout {
 }
 
 /// What set a handoff off.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {

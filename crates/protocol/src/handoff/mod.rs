@@ -44,6 +44,7 @@ pub struct Handoff {
 }
 
 /// What a handoff is about. It never changes after it was recorded.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
     /// Which handoff.
@@ -95,6 +96,7 @@ pub struct Terms {
 }
 
 /// What a handoff may cost.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraints {
@@ -113,6 +115,7 @@ impl Constraints {
 }
 
 /// What happens when the receiver cannot take a handoff.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Routing {
@@ -123,6 +126,7 @@ pub struct Routing {
 }
 
 /// What happens when the receiver says no, or does not answer.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnRejection {
@@ -134,6 +138,7 @@ pub enum OnRejection {
 }
 
 /// What happens when the receiver holds as much as it can.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtCapacity {

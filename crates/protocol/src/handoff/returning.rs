@@ -8,6 +8,7 @@ use crate::text::{Body, Text};
 use crate::variables::Changes;
 
 /// What a holder brings back.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Return {
     /// The number of the holding that brought it.
@@ -32,6 +33,7 @@ pub struct Return {
 }
 
 /// Whether a result is what was asked for.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReturnStatus {
@@ -46,6 +48,7 @@ pub enum ReturnStatus {
 }
 
 /// A result and how to read it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Content {
     /// How to read it.
@@ -55,6 +58,7 @@ pub struct Content {
 }
 
 /// How to read a result.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContentType {

@@ -15,118 +15,85 @@ pub enum RefusalKind {
     Conflict,
 }
 
-impl Refusal {
-    /// Returns the name clients match on. It never changes once released; the sentence may.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::UnknownAgent { .. } => "unknown-agent",
-            Self::UnknownWorkflow { .. } => "unknown-workflow",
-            Self::UnknownHandoff { .. } => "unknown-handoff",
-            Self::UnknownArtifact { .. } => "unknown-artifact",
-            Self::UnknownToken { .. } => "unknown-token",
-            Self::WorkflowClosed { .. } => "workflow-closed",
-            Self::HandoffOver { .. } => "handoff-over",
-            Self::NotApproved { .. } => "not-approved",
-            Self::NotSent { .. } => "not-sent",
-            Self::ForAnother { .. } => "for-another",
-            Self::AlreadyAccepted { .. } => "already-accepted",
-            Self::NotAccepted { .. } => "not-accepted",
-            Self::AlreadyReturned { .. } => "already-returned",
-            Self::StaleFence { .. } => "stale-fence",
-            Self::UnknownFence { .. } => "unknown-fence",
-            Self::FenceOfAnother { .. } => "fence-of-another",
-            Self::FenceRequired { .. } => "fence-required",
-            Self::NotHolder { .. } => "not-holder",
-            Self::NotOwner { .. } => "not-owner",
-            Self::SegmentOpen { .. } => "segment-open",
-            Self::PassPending { .. } => "pass-pending",
-            Self::SenderBlocked { .. } => "sender-blocked",
-            Self::TimeoutRequired => "timeout-required",
-            Self::ReturnMismatch { .. } => "return-mismatch",
-            Self::ReceiverRequired => "receiver-required",
-            Self::ReceiverMismatch => "receiver-mismatch",
-            Self::NobodyFits => "nobody-fits",
-            Self::TwiceNamed { .. } => "twice-named",
-            Self::AutonomyTooSmall { .. } => "autonomy-too-small",
-            Self::RationaleRequired => "rationale-required",
-            Self::NothingToEscalate => "nothing-to-escalate",
-            Self::TooHigh { .. } => "escalation-too-high",
-            Self::NobodyAbove => "nobody-above",
-            Self::NotAbove { .. } => "not-above",
-            Self::Suspended { .. } => "suspended",
-            Self::SelfPass { .. } => "self-pass",
-            Self::DeadlinePassed { .. } => "deadline-passed",
-            Self::AtCapacity { .. } => "at-capacity",
-            Self::StaleVariable { .. } => "stale-variable",
-            Self::OutOfScope { .. } => "out-of-scope",
-            Self::ReadOnlyVariable { .. } => "read-only-variable",
-            Self::BadVariable { .. } => "bad-variable",
-            Self::TooMany { .. } => "too-many",
-            Self::FileLocked { .. } => "file-locked",
-            Self::NotLocked { .. } => "not-locked",
-            Self::OperatorOnly { .. } => "operator-only",
-            Self::NotYours { .. } => "not-yours",
-            Self::CoordinatorOnly => "coordinator-only",
-            Self::ReservedName { .. } => "reserved-name",
-            Self::KeyReused => "key-reused",
-            Self::BadDigest => "bad-digest",
-        }
-    }
+/// Gives each refusal its code and its kind, once.
+macro_rules! named {
+    ($($refusal:ident => $code:literal, $kind:ident;)*) => {
+        impl Refusal {
+            /// Every code there is, with its kind.
+            pub const CODES: &'static [(&'static str, RefusalKind)] =
+                &[$(($code, RefusalKind::$kind)),*];
 
-    /// Returns what kind of answer this is.
-    pub fn kind(&self) -> RefusalKind {
-        match self {
-            Self::UnknownAgent { .. }
-            | Self::UnknownWorkflow { .. }
-            | Self::UnknownHandoff { .. }
-            | Self::UnknownArtifact { .. }
-            | Self::UnknownToken { .. } => RefusalKind::NotFound,
-            Self::OperatorOnly { .. }
-            | Self::NotYours { .. }
-            | Self::CoordinatorOnly
-            | Self::ForAnother { .. }
-            | Self::FenceOfAnother { .. }
-            | Self::OutOfScope { .. } => RefusalKind::Forbidden,
-            Self::TimeoutRequired
-            | Self::ReturnMismatch { .. }
-            | Self::ReceiverRequired
-            | Self::ReceiverMismatch
-            | Self::TwiceNamed { .. }
-            | Self::RationaleRequired
-            | Self::NothingToEscalate
-            | Self::NotAbove { .. }
-            | Self::SelfPass { .. }
-            | Self::DeadlinePassed { .. }
-            | Self::ReadOnlyVariable { .. }
-            | Self::BadVariable { .. }
-            | Self::TooMany { .. }
-            | Self::ReservedName { .. }
-            | Self::BadDigest
-            | Self::FenceRequired { .. } => RefusalKind::Invalid,
-            Self::WorkflowClosed { .. }
-            | Self::HandoffOver { .. }
-            | Self::NotApproved { .. }
-            | Self::NotSent { .. }
-            | Self::AlreadyAccepted { .. }
-            | Self::NotAccepted { .. }
-            | Self::AlreadyReturned { .. }
-            | Self::StaleFence { .. }
-            | Self::UnknownFence { .. }
-            | Self::NotHolder { .. }
-            | Self::NotOwner { .. }
-            | Self::SegmentOpen { .. }
-            | Self::PassPending { .. }
-            | Self::SenderBlocked { .. }
-            | Self::NobodyFits
-            | Self::AutonomyTooSmall { .. }
-            | Self::TooHigh { .. }
-            | Self::NobodyAbove
-            | Self::Suspended { .. }
-            | Self::AtCapacity { .. }
-            | Self::StaleVariable { .. }
-            | Self::FileLocked { .. }
-            | Self::KeyReused
-            | Self::NotLocked { .. } => RefusalKind::Conflict,
+            /// Returns the name clients match on. It never changes once released; the sentence
+            /// may.
+            pub fn code(&self) -> &'static str {
+                match self {
+                    $(Self::$refusal { .. } => $code,)*
+                }
+            }
+
+            /// Returns what kind of answer this is.
+            pub fn kind(&self) -> RefusalKind {
+                match self {
+                    $(Self::$refusal { .. } => RefusalKind::$kind,)*
+                }
+            }
         }
-    }
+    };
+}
+
+named! {
+    UnknownAgent => "unknown-agent", NotFound;
+    UnknownWorkflow => "unknown-workflow", NotFound;
+    UnknownHandoff => "unknown-handoff", NotFound;
+    UnknownArtifact => "unknown-artifact", NotFound;
+    UnknownToken => "unknown-token", NotFound;
+    TokenShown => "token-shown", Conflict;
+    WorkflowClosed => "workflow-closed", Conflict;
+    HandoffOver => "handoff-over", Conflict;
+    NotApproved => "not-approved", Conflict;
+    NotSent => "not-sent", Conflict;
+    ForAnother => "for-another", Forbidden;
+    AlreadyAccepted => "already-accepted", Conflict;
+    NotAccepted => "not-accepted", Conflict;
+    AlreadyReturned => "already-returned", Conflict;
+    StaleFence => "stale-fence", Conflict;
+    UnknownFence => "unknown-fence", Conflict;
+    FenceOfAnother => "fence-of-another", Forbidden;
+    FenceRequired => "fence-required", Invalid;
+    NotHolder => "not-holder", Conflict;
+    NotOwner => "not-owner", Conflict;
+    SegmentOpen => "segment-open", Conflict;
+    PassPending => "pass-pending", Conflict;
+    SenderBlocked => "sender-blocked", Conflict;
+    TimeoutRequired => "timeout-required", Invalid;
+    ReturnMismatch => "return-mismatch", Invalid;
+    ReceiverRequired => "receiver-required", Invalid;
+    ReceiverMismatch => "receiver-mismatch", Invalid;
+    NobodyFits => "nobody-fits", Conflict;
+    TwiceNamed => "twice-named", Invalid;
+    AutonomyTooSmall => "autonomy-too-small", Conflict;
+    RationaleRequired => "rationale-required", Invalid;
+    NothingToEscalate => "nothing-to-escalate", Invalid;
+    TooHigh => "escalation-too-high", Conflict;
+    NobodyAbove => "nobody-above", Conflict;
+    NotAbove => "not-above", Invalid;
+    Suspended => "suspended", Conflict;
+    SelfPass => "self-pass", Invalid;
+    DeadlinePassed => "deadline-passed", Invalid;
+    AtCapacity => "at-capacity", Conflict;
+    StaleVariable => "stale-variable", Conflict;
+    OutOfScope => "out-of-scope", Forbidden;
+    ReadOnlyVariable => "read-only-variable", Invalid;
+    BadVariable => "bad-variable", Invalid;
+    TooMany => "too-many", Invalid;
+    FileLocked => "file-locked", Conflict;
+    NotLocked => "not-locked", Conflict;
+    OperatorOnly => "operator-only", Forbidden;
+    NotYours => "not-yours", Forbidden;
+    ViewOnly => "view-only", Forbidden;
+    ViewOfAgent => "view-of-agent", Invalid;
+    CoordinatorOnly => "coordinator-only", Forbidden;
+    ReservedName => "reserved-name", Invalid;
+    KeyReused => "key-reused", Conflict;
+    BadDigest => "bad-digest", Invalid;
 }

@@ -13,6 +13,12 @@ impl Refusal {
             | Self::UnknownHandoff { .. }
             | Self::UnknownArtifact { .. }
             | Self::UnknownToken { .. } => self.where_to_look(),
+            Self::TokenShown { token, .. } => {
+                format!(
+                    "if nobody has the secret, revoke {} and ask under a new key",
+                    token.short()
+                )
+            }
             Self::WorkflowClosed { workflow, .. } => show(workflow.short()),
             Self::HandoffOver { handoff, .. } => show(handoff.short()),
             Self::AlreadyReturned { handoff } => show(handoff.short()),
@@ -67,6 +73,8 @@ impl Refusal {
             Self::TooMany { .. } => "docs/limits.md lists every limit".into(),
             Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN".into(),
             Self::NotYours { .. } => "ask whoever passed it, or the operator".into(),
+            Self::ViewOnly => "ask the operator for an agent's token".into(),
+            Self::ViewOfAgent => "`baton token create --viewer` makes one".into(),
             Self::CoordinatorOnly => "leave it to the coordinator".into(),
             Self::ReservedName { .. } => "choose another name for the agent".into(),
             Self::KeyReused => "take another key; asking again means asking the same".into(),

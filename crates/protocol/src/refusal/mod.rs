@@ -49,6 +49,14 @@ pub enum Refusal {
         /// The id that was given.
         token: TokenId,
     },
+    /// Its secret was shown when it was made, and is kept nowhere.
+    #[error("token {token} of {agent} was made under this key, and its secret was shown then")]
+    TokenShown {
+        /// Whose.
+        agent: AgentId,
+        /// Which one.
+        token: TokenId,
+    },
     /// The workflow is over.
     #[error("workflow {workflow} is over: {ending}")]
     WorkflowClosed {
@@ -340,6 +348,12 @@ pub enum Refusal {
         /// Who may.
         owner: AgentId,
     },
+    /// The credential is for looking only.
+    #[error("this token may look at everything and change nothing")]
+    ViewOnly,
+    /// Looking is the operator's to give.
+    #[error("a token that only looks belongs to the operator, not to an agent")]
+    ViewOfAgent,
     /// Only Baton itself asks this.
     #[error("only the coordinator itself may ask this")]
     CoordinatorOnly,

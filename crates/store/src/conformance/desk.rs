@@ -55,6 +55,7 @@ pub fn submission(key: &str, who: &str, asked: Value) -> Submission {
 /// A submission as a ledger takes it.
 pub fn request(submission: Submission, now: Timestamp) -> Request {
     let by = match &submission.actor {
+        Actor::Viewer => "viewer".to_owned(),
         Actor::Coordinator => "coordinator".to_owned(),
         other => other.agent().to_string(),
     };

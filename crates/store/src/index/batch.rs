@@ -4,9 +4,10 @@
 //! in between. Numbers for names and ids come from caches; the tables answer for what has left
 //! them. A batch that fails is rolled back by its owner, who also forgets the caches.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use foldhash::{HashMap, HashSet};
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::row::{Row, key, number};
 use super::search::block;
@@ -16,11 +17,15 @@ use crate::log::{Cursor, Entry, Position};
 /// How many entries a cache may have when a batch begins. Work is close together in time, so a
 /// cache that starts afresh soon holds what is needed.
 const CACHED_MAX: usize = 16 * 1024;
+/// How many records are written by one statement: most of a small insert is beginning and ending it.
+const ROWS_AT_ONCE: usize = 32;
+const COLUMNS: usize = 12;
 
 /// What is known without asking the tables.
 pub(super) struct Caches {
     names: HashMap<String, i64>,
-    workflows: HashMap<[u8; 16], i64>,
+    /// The number and the last record of each.
+    workflows: HashMap<[u8; 16], (i64, i64)>,
     handoffs: HashMap<[u8; 16], i64>,
     /// The latest block of records, and who is known to be named in it.
     block: i64,
@@ -40,10 +45,11 @@ impl Caches {
         if self.names.len() > CACHED_MAX {
             self.names.clear();
         }
-        for ids in [&mut self.workflows, &mut self.handoffs] {
-            if ids.len() > CACHED_MAX {
-                ids.clear();
-            }
+        if self.workflows.len() > CACHED_MAX {
+            self.workflows.clear();
+        }
+        if self.handoffs.len() > CACHED_MAX {
+            self.handoffs.clear();
         }
     }
 }
@@ -51,8 +57,9 @@ impl Caches {
 /// A transaction that is being filled.
 pub(super) struct Batch<'c> {
     on: &'c Connection,
-    insert: CachedStatement<'c>,
     caches: &'c mut Caches,
+    /// Records that wait to be written together.
+    rows: Vec<[Option<i64>; COLUMNS]>,
     workflows: BTreeMap<i64, WorkflowChange>,
     handoffs: BTreeMap<i64, HandoffChange>,
     blocks: Vec<[i64; 2]>,
@@ -66,6 +73,8 @@ struct WorkflowChange {
     title: Option<String>,
     /// Its outcome and when it came.
     closed: Option<(i64, i64)>,
+    /// Its last record.
+    head: i64,
 }
 
 #[derive(Default)]
@@ -76,14 +85,12 @@ struct HandoffChange {
 }
 
 impl<'c> Batch<'c> {
-    pub(super) fn new(on: &'c Connection, caches: &'c mut Caches) -> rusqlite::Result<Self> {
+    pub(super) fn new(on: &'c Connection, caches: &'c mut Caches) -> Self {
         // Only here, not in the middle of a batch: until it is committed, the caches are the only
         // ones who know its new ids.
         caches.make_room();
-        let sql = "INSERT INTO records VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-        let insert = on.prepare_cached(sql)?;
-        let (workflows, handoffs, blocks, tallies) = Default::default();
-        Ok(Self { on, insert, caches, workflows, handoffs, blocks, tallies })
+        let (rows, workflows, handoffs, blocks, tallies) = Default::default();
+        Self { on, caches, rows, workflows, handoffs, blocks, tallies }
     }
 
     pub(super) fn add(&mut self, entry: &Entry<'_>, row: &Row<'_>) -> rusqlite::Result<()> {
@@ -93,24 +100,41 @@ impl<'c> Batch<'c> {
         let to = row.to.map(|name| self.name(name)).transpose()?;
         let actor = row.actor.map(|name| self.name(name)).transpose()?;
         let id = number(entry.seq);
-        let workflow = row.workflow.map(|uuid| self.workflow(id, row, uuid)).transpose()?;
+        let place = row.workflow.map(|uuid| self.workflow(id, row, uuid)).transpose()?;
+        let (workflow, prev) = place.unzip();
         let whose = [workflow, from, to];
         let handoff = row.handoff.map(|uuid| self.handoff(id, row, uuid, whose)).transpose()?;
-        self.insert.execute(params![
-            id,
-            number(entry.position.segment),
-            number(entry.position.offset),
-            self.caches.at,
-            kind,
+        self.rows.push([
+            Some(id),
+            Some(number(entry.position.segment)),
+            Some(number(entry.position.offset)),
+            Some(self.caches.at),
+            Some(kind),
             workflow,
+            prev.flatten(),
             handoff,
             from,
             to,
             actor,
             row.command.as_ref().map(key),
-        ])?;
+        ]);
+        if self.rows.len() == ROWS_AT_ONCE {
+            self.write_rows(ROWS_AT_ONCE)?;
+        }
         self.note(block(id), [Some(kind), from, to]);
         *self.tallies.entry([kind, from.unwrap_or(0), to.unwrap_or(0)]).or_default() += 1;
+        Ok(())
+    }
+
+    /// Writes the records that wait, so many with each statement.
+    fn write_rows(&mut self, at_once: usize) -> rusqlite::Result<()> {
+        let row = format!("({})", ["?"; COLUMNS].join(", "));
+        let sql = format!("INSERT INTO records VALUES {}", vec![row; at_once].join(", "));
+        let mut insert = self.on.prepare_cached(&sql)?;
+        for rows in self.rows.chunks(at_once) {
+            insert.execute(params_from_iter(rows.as_flattened()))?;
+        }
+        self.rows.clear();
         Ok(())
     }
 
@@ -139,26 +163,35 @@ impl<'c> Batch<'c> {
         Ok(id)
     }
 
-    fn workflow(&mut self, seq: i64, row: &Row<'_>, uuid: [u8; 16]) -> rusqlite::Result<i64> {
+    /// Returns the number of a workflow and its last record before this one, if there is any.
+    fn workflow(
+        &mut self,
+        seq: i64,
+        row: &Row<'_>,
+        uuid: [u8; 16],
+    ) -> rusqlite::Result<(i64, Option<i64>)> {
         let known = match self.caches.workflows.get(&uuid) {
-            Some(&id) => Some(id),
-            None => id(self.on, "SELECT id FROM workflows WHERE key = ? AND uuid = ?", &uuid)?,
+            Some(&known) => Some(known),
+            None => {
+                let sql = "SELECT id, head FROM workflows WHERE key = ? AND uuid = ?";
+                let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+                find(self.on, sql, &uuid, read)?
+            }
         };
-        let id = known.unwrap_or(seq);
-        self.caches.workflows.insert(uuid, id);
-        if known.is_none() || row.title.is_some() || row.closes.is_some() {
-            let closes = row.closes.map(|outcome| self.name(outcome)).transpose()?;
-            let at = self.caches.at;
-            let change = self.workflows.entry(id).or_default();
-            if known.is_none() {
-                change.new = Some((uuid, at));
-            }
-            if let Some(title) = &row.title {
-                change.title = Some(title.clone().into_owned());
-            }
-            change.closed = closes.map(|outcome| (outcome, at)).or(change.closed);
+        let (id, prev) = known.map_or((seq, None), |(id, head)| (id, Some(head)));
+        self.caches.workflows.insert(uuid, (id, seq));
+        let closes = row.closes.map(|outcome| self.name(outcome)).transpose()?;
+        let at = self.caches.at;
+        let change = self.workflows.entry(id).or_default();
+        change.head = seq;
+        if known.is_none() {
+            change.new = Some((uuid, at));
         }
-        Ok(id)
+        if let Some(title) = &row.title {
+            change.title = Some(title.clone().into_owned());
+        }
+        change.closed = closes.map(|outcome| (outcome, at)).or(change.closed);
+        Ok((id, prev))
     }
 
     fn handoff(
@@ -176,7 +209,10 @@ impl<'c> Batch<'c> {
             Some(&id) => Some(id),
             // It can be no older than its workflow, so there is nothing to look for.
             None if of_new_workflow() => None,
-            None => id(self.on, "SELECT id FROM handoffs WHERE key = ? AND uuid = ?", &uuid)?,
+            None => {
+                let sql = "SELECT id FROM handoffs WHERE key = ? AND uuid = ?";
+                find(self.on, sql, &uuid, |row| row.get(0))?
+            }
         };
         let id = known.unwrap_or(seq);
         let state = row.handoff_state.map(|state| self.name(state)).transpose()?;
@@ -193,10 +229,11 @@ impl<'c> Batch<'c> {
 
     /// Writes what the batch came to, and the cursor, and ends the transaction.
     pub(super) fn commit(
-        self,
+        mut self,
         next: Cursor,
         last: Option<(Position, Hash)>,
     ) -> rusqlite::Result<()> {
+        self.write_rows(1)?;
         let on = self.on;
         write_workflows(on, self.workflows)?;
         write_handoffs(on, self.handoffs)?;
@@ -226,26 +263,32 @@ impl<'c> Batch<'c> {
     }
 }
 
-fn id(on: &Connection, sql: &str, uuid: &[u8; 16]) -> rusqlite::Result<Option<i64>> {
+fn find<T>(
+    on: &Connection,
+    sql: &str,
+    uuid: &[u8; 16],
+    read: impl FnOnce(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Option<T>> {
     let mut select = on.prepare_cached(sql)?;
-    select.query_row(params![key(uuid), uuid], |row| row.get(0)).optional()
+    select.query_row(params![key(uuid), uuid], read).optional()
 }
 
 fn write_workflows(
     on: &Connection,
     changes: BTreeMap<i64, WorkflowChange>,
 ) -> rusqlite::Result<()> {
-    let mut insert = on.prepare_cached("INSERT INTO workflows VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+    let mut insert = on.prepare_cached("INSERT INTO workflows VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
     let sql = "UPDATE workflows SET title = coalesce(?2, title), outcome = coalesce(?3, outcome),
-               closed = coalesce(?4, closed) WHERE id = ?1";
+               closed = coalesce(?4, closed), head = ?5 WHERE id = ?1";
     let mut update = on.prepare_cached(sql)?;
-    for (id, WorkflowChange { new, title, closed }) in changes {
+    for (id, WorkflowChange { new, title, closed, head }) in changes {
         let (outcome, closed) = closed.unzip();
         match new {
             Some((uuid, started)) => {
-                insert.execute(params![id, key(&uuid), uuid, title, outcome, started, closed])?
+                let key = key(&uuid);
+                insert.execute(params![id, key, uuid, title, outcome, started, closed, head])?
             }
-            None => update.execute(params![id, title, outcome, closed])?,
+            None => update.execute(params![id, title, outcome, closed, head])?,
         };
     }
     Ok(())

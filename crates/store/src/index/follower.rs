@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::progress::Shared;
-use super::writer::Writer;
+use super::writer::{Source, Writer};
 use super::{Extract, Index, IndexError, is_damage, sqlite};
 use crate::log::LogReader;
 use crate::pace;
@@ -38,7 +38,8 @@ impl Follower {
         let done = writer.next.seq - 1;
         index.done.store(done, Ordering::Release);
         let shared = Shared::new(log_next_seq - 1, done);
-        let mut work = Work { index: index.clone(), writer, reader, extract };
+        let source = Source { reader, own_from: log_next_seq };
+        let mut work = Work { index: index.clone(), writer, source, extract };
         let follow = shared.clone();
         let thread = sync::spawn("index", move || {
             pace::behind();
@@ -88,7 +89,7 @@ impl Drop for Follower {
 struct Work<E> {
     index: Arc<Index>,
     writer: Writer,
-    reader: LogReader,
+    source: Source,
     extract: E,
 }
 
@@ -98,7 +99,7 @@ impl<E: Extract> Work<E> {
         if self.index.damaged.load(Ordering::Relaxed) {
             return self.start_over();
         }
-        match self.writer.index(&self.index.path, &self.reader, up_to, &self.extract) {
+        match self.writer.index(&self.index.path, &self.source, up_to, &self.extract) {
             Ok(()) => {
                 let done = self.writer.next.seq - 1;
                 self.index.done.store(done, Ordering::Release);

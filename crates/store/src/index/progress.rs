@@ -14,9 +14,9 @@ use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 /// The most records in one transaction.
 const BATCH_RECORDS_MAX: u64 = 20_000;
 /// So many waiting records are worth a transaction although nobody asks for them.
-const BATCH_RECORDS_WORTH: u64 = 4096;
+const BATCH_RECORDS_WORTH: u64 = 12_000;
 /// So long a few records may wait for more while nobody asks for them.
-const LINGER: Duration = Duration::from_millis(50);
+const LINGER: Duration = Duration::from_millis(200);
 /// The pause after a failure while nobody asks.
 const RETRY: Duration = Duration::from_secs(5);
 

@@ -107,8 +107,7 @@ pub struct Tally {
 }
 
 const WORKFLOW: &str = "
-    SELECT w.uuid, w.title, w.started, w.closed, o.text, w.id,
-        (SELECT max(seq) FROM records WHERE workflow = w.id)
+    SELECT w.uuid, w.title, w.started, w.closed, o.text, w.id, w.head
     FROM workflows w LEFT JOIN names o ON o.id = w.outcome";
 
 const BY_KEY: &str = "ORDER BY w.key LIMIT ?";

@@ -8,16 +8,17 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// The version of the tables below and of what is put into them. Raise it with any change.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 
 /// Room for pages while writing, in KiB. A rebuild of a large log must not grow the process.
 const WRITE_CACHE_KIB: i64 = 8 * 1024;
 const READ_CACHE_KIB: i64 = 2 * 1024;
 
-/// Each index on `records` costs every record, so there is one that is in each: a handoff's records
-/// and a command's are found among those of their workflow, times by halving, and `blocks` says
-/// which blocks of records name a kind or an agent. The few records outside workflows are found by
-/// command, because their streams never end and so cannot be searched whole.
+/// Each index on `records` costs every record, so there is none that is in each: a workflow's
+/// records are a chain from its `head` back by `prev`, a handoff's and a command's are found among
+/// them, times by halving, and `blocks` says which blocks of records name a kind or an agent. The
+/// few records outside workflows are found by command, because their streams never end and so
+/// cannot be searched whole.
 ///
 /// The `id` of a workflow or handoff is the number of the first record that names it, so that it
 /// grows and is the same after every rebuild. `tallies` has 0 for "nobody".
@@ -29,15 +30,14 @@ const TABLES: &str = "
     CREATE TABLE names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
     CREATE TABLE records(
         seq INTEGER PRIMARY KEY, segment INTEGER NOT NULL, offset INTEGER NOT NULL,
-        at INTEGER NOT NULL, kind INTEGER NOT NULL, workflow INTEGER, handoff INTEGER,
-        from_agent INTEGER, to_agent INTEGER, actor INTEGER, command INTEGER);
-    CREATE INDEX records_workflow ON records(workflow) WHERE workflow IS NOT NULL;
+        at INTEGER NOT NULL, kind INTEGER NOT NULL, workflow INTEGER, prev INTEGER,
+        handoff INTEGER, from_agent INTEGER, to_agent INTEGER, actor INTEGER, command INTEGER);
     CREATE INDEX records_command ON records(command) WHERE workflow IS NULL;
     CREATE TABLE blocks(
         name INTEGER NOT NULL, block INTEGER NOT NULL, PRIMARY KEY (name, block)) WITHOUT ROWID;
     CREATE TABLE workflows(
         id INTEGER PRIMARY KEY, key INTEGER NOT NULL, uuid BLOB NOT NULL, title TEXT,
-        outcome INTEGER, started INTEGER NOT NULL, closed INTEGER);
+        outcome INTEGER, started INTEGER NOT NULL, closed INTEGER, head INTEGER NOT NULL);
     CREATE INDEX workflows_key ON workflows(key);
     CREATE INDEX workflows_open ON workflows(outcome) WHERE outcome IS NULL;
     CREATE TABLE handoffs(

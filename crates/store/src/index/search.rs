@@ -1,6 +1,6 @@
 //! Finds the records that pass a filter, in the order of their numbers, stopping at the limit.
 //!
-//! A workflow has an index of its own. For kinds and agents, which are few and frequent, an entry
+//! A workflow's records are a chain, walked from its last one back. For kinds and agents, which are few and frequent, an entry
 //! for every record would cost more than all else; instead the index knows which blocks of records
 //! name them, and only those blocks are read. SQLite never gets to sort history.
 
@@ -33,6 +33,9 @@ pub(super) fn search(on: &Connection, filter: &Filter) -> rusqlite::Result<Vec<(
     low = low.max(known.handoff.map_or(0, |(first_seq, _)| first_seq));
     high = high.min(filter.before_seq.map_or(i64::MAX, number));
 
+    if let Some(workflow) = known.one_workflow() {
+        return known.chain(on, workflow, (low, high), filter);
+    }
     let (sql, mut values) = known.select(filter.newest_first);
     let mut select = on.prepare_cached(&sql)?;
     let mut found = Vec::new();
@@ -89,17 +92,65 @@ impl Known {
         self.workflow.or(self.handoff.and_then(|(_, workflow)| workflow))
     }
 
+    /// Walks the chain of a workflow and returns what passes, from `low` to before `high`.
+    fn chain(
+        &self,
+        on: &Connection,
+        workflow: i64,
+        (low, high): (i64, i64),
+        filter: &Filter,
+    ) -> rusqlite::Result<Vec<(u64, Position)>> {
+        let limit = capped(filter.limit) as usize;
+        let mut values = vec![Value::Null];
+        let looks = self.looks(&mut values);
+        let sql =
+            format!("SELECT seq, segment, offset, prev, 1{looks} FROM records WHERE seq = ?1");
+        let mut select = on.prepare_cached(&sql)?;
+        let head = "SELECT head FROM workflows WHERE id = ?";
+        let mut next: Option<i64> =
+            on.prepare_cached(head)?.query_row([workflow], |row| row.get(0))?;
+        let mut found = Vec::new();
+        while let Some(seq) = next.filter(|seq| *seq >= low) {
+            values[0] = Value::from(seq);
+            let place = |row: &rusqlite::Row<'_>| {
+                next = row.get(3)?;
+                let passes = row.get::<_, Option<bool>>(4)? == Some(true);
+                Ok(passes.then_some((read_number(row, 0)?, read_position(row, 1)?)))
+            };
+            let place = select.query_row(params_from_iter(&values), place)?;
+            found.extend(place.filter(|_| seq < high));
+            if filter.newest_first && found.len() == limit {
+                break;
+            }
+        }
+        if !filter.newest_first {
+            found.reverse();
+            found.truncate(limit);
+        }
+        Ok(found)
+    }
+
     /// Returns the question for one range of numbers. Its first three values are the range's start
     /// and end, and how many records to return.
     fn select(&self, newest_first: bool) -> (String, Vec<Value>) {
         let mut values = vec![Value::Null; 3];
+        let looks = self.looks(&mut values);
+        let order = if newest_first { "DESC" } else { "ASC" };
+        let sql = format!(
+            "SELECT seq, segment, offset FROM records
+             WHERE seq >= ?1 AND seq < ?2{looks} ORDER BY seq {order} LIMIT ?3"
+        );
+        (sql, values)
+    }
+
+    /// Returns what a record must look like, and adds the values that it is compared with.
+    fn looks(&self, values: &mut Vec<Value>) -> String {
         let mut bind = |value: i64| {
             values.push(Value::from(value));
             format!("?{}", values.len())
         };
         let mut looks = String::new();
         for (column, value) in [
-            ("workflow", self.one_workflow()),
             ("handoff", self.handoff.map(|(id, _)| id)),
             ("from_agent", self.from),
             ("to_agent", self.to),
@@ -114,13 +165,7 @@ impl Known {
             let kinds: Vec<String> = self.kinds.iter().map(|&kind| bind(kind)).collect();
             looks.push_str(&format!(" AND kind IN ({})", kinds.join(", ")));
         }
-        let by = if self.one_workflow().is_some() { "INDEXED BY records_workflow" } else { "" };
-        let order = if newest_first { "DESC" } else { "ASC" };
-        let sql = format!(
-            "SELECT seq, segment, offset FROM records {by}
-             WHERE seq >= ?1 AND seq < ?2{looks} ORDER BY seq {order} LIMIT ?3"
-        );
-        (sql, values)
+        looks
     }
 
     /// Returns the ranges of numbers to look at, in the order asked for.
@@ -137,7 +182,7 @@ impl Known {
         let single = [self.from, self.to, self.agent].into_iter().flatten();
         let mut names: Vec<Vec<i64>> = single.map(|name| vec![name]).collect();
         names.extend((!self.kinds.is_empty()).then(|| self.kinds.clone()));
-        if self.one_workflow().is_some() || names.is_empty() {
+        if names.is_empty() {
             return Ok(vec![(low, high)]);
         }
         // A block counts only if it names all that is asked for.

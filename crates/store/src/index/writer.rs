@@ -12,6 +12,13 @@ use super::{Extract, IndexError, is_damage, schema, sqlite};
 use crate::hash::Hash;
 use crate::log::{Cursor, LogReader, Position};
 
+/// Where the records come from.
+pub(super) struct Source {
+    pub(super) reader: LogReader,
+    /// Records from here on were written by this process, which takes its own word for them.
+    pub(super) own_from: u64,
+}
+
 /// The one connection that writes.
 pub(super) struct Writer {
     connection: Connection,
@@ -71,14 +78,14 @@ impl Writer {
     pub(super) fn index(
         &mut self,
         path: &Path,
-        reader: &LogReader,
+        source: &Source,
         up_to_seq: u64,
         extract: &impl Extract,
     ) -> Result<(), IndexError> {
         let at = self.caches.at;
         let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
         begun.map_err(|error| sqlite(path, error))?;
-        match self.fill(path, reader, up_to_seq, extract) {
+        match self.fill(path, source, up_to_seq, extract) {
             Ok((next, last)) => {
                 self.next = next;
                 self.last = last.or(self.last);
@@ -96,15 +103,14 @@ impl Writer {
     fn fill(
         &mut self,
         path: &Path,
-        reader: &LogReader,
+        source: &Source,
         up_to_seq: u64,
         extract: &impl Extract,
     ) -> Result<(Cursor, Option<(Position, Hash)>), IndexError> {
-        let mut batch =
-            Batch::new(&self.connection, &mut self.caches).map_err(|error| sqlite(path, error))?;
+        let mut batch = Batch::new(&self.connection, &mut self.caches);
         let mut last = None;
         let mut failed = None;
-        let scanned = reader.scan(self.next, up_to_seq, |entry| {
+        let scanned = source.reader.scan_from_own(self.next, up_to_seq, source.own_from, |entry| {
             last = Some((entry.position, entry.hash));
             let Some(row) = extract(entry.bytes) else {
                 tracing::warn!(seq = entry.seq, "a record is not indexed: its shape is unknown");

@@ -1,0 +1,135 @@
+//! Questions about history, page by page: the audit, and the same as messages.
+
+use baton_protocol::command::Actor;
+use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
+use baton_protocol::limits::PAGE_ROWS_MAX;
+use baton_protocol::time::Timestamp;
+use baton_store::Filter;
+use serde_json::Value;
+
+use crate::engine::Engine;
+use crate::query::{QueryError, unreadable};
+use crate::view::{Hidden, Message, MessageType, message};
+
+/// Which audit records are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct AuditQuery {
+    /// Of this workflow.
+    pub workflow: Option<WorkflowId>,
+    /// Of this handoff.
+    pub handoff: Option<HandoffId>,
+    /// Passed by this agent.
+    pub from: Option<AgentId>,
+    /// Passed to this agent.
+    pub to: Option<AgentId>,
+    /// Passed by or to this agent.
+    pub agent: Option<AgentId>,
+    /// Of these types; none means any.
+    pub kinds: Vec<String>,
+    /// From this moment on.
+    pub since: Option<Timestamp>,
+    /// Before this moment.
+    pub until: Option<Timestamp>,
+    /// With larger numbers.
+    pub after: Option<u64>,
+    /// With smaller numbers.
+    pub before: Option<u64>,
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// The newest first.
+    pub newest: bool,
+}
+
+/// Which messages are asked for, the oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct MessageQuery {
+    /// Of these types; none means any.
+    pub types: Vec<MessageType>,
+    /// From or to this agent.
+    pub agent: Option<AgentId>,
+    /// Of this workflow.
+    pub workflow: Option<WorkflowId>,
+    /// Of records with larger numbers.
+    pub after: Option<u64>,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+/// Part of a list, and where it goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T, Next = u64> {
+    /// The rows. There may be fewer than were asked for although the list goes on: what the asker
+    /// may not see is left out after the page was read.
+    pub items: Vec<T>,
+    /// Where the next page begins; absent on the last one.
+    pub next: Option<Next>,
+}
+
+impl Engine {
+    /// Ledger records, as they are stored. Agents see those that concern them.
+    pub async fn audit(&self, viewer: Actor, query: AuditQuery) -> Result<Vec<Value>, QueryError> {
+        Ok(self.audit_page(viewer, query).await?.items)
+    }
+
+    /// The same with the number of the last record that was looked at, if there may be more.
+    pub async fn audit_page(
+        &self,
+        viewer: Actor,
+        query: AuditQuery,
+    ) -> Result<Page<Value>, QueryError> {
+        let mut filter = Filter {
+            workflow: query.workflow.map(|id| *id.as_bytes()),
+            handoff: query.handoff.map(|id| *id.as_bytes()),
+            from: query.from.map(String::from),
+            to: query.to.map(String::from),
+            agent: query.agent.map(String::from),
+            kinds: query.kinds,
+            since: query.since.map(Timestamp::as_micros),
+            until: query.until.map(Timestamp::as_micros),
+            after_seq: query.after,
+            before_seq: query.before,
+            newest_first: query.newest,
+            ..Filter::default()
+        };
+        let most = query.limit.unwrap_or(PAGE_ROWS_MAX).clamp(1, PAGE_ROWS_MAX);
+        filter.limit = u32::try_from(most).unwrap_or(u32::MAX);
+        let mut hidden = Hidden::default();
+        if let Actor::Agent(agent) = &viewer {
+            match (query.handoff, query.workflow) {
+                (Some(id), _) => drop(self.handoff(viewer, id).await?),
+                (None, Some(id)) => hidden = self.hidden(viewer, id).await?,
+                (None, None) => filter.agent = Some(agent.to_string()),
+            }
+        }
+        let lines = self.ledger.history(filter).await?;
+        let full = lines.len() == most;
+        let records = lines.iter().map(|line| serde_json::from_slice(line).map_err(unreadable));
+        let mut records = records.collect::<Result<Vec<Value>, _>>()?;
+        let last = records.last().and_then(|record| record["seq"].as_u64());
+        records.retain(|record| !hidden.covers(record));
+        Ok(Page { items: records, next: last.filter(|_| full) })
+    }
+
+    /// History as messages. Whoever may not see a record does not hear of it.
+    pub async fn messages(
+        &self,
+        viewer: Actor,
+        query: MessageQuery,
+    ) -> Result<Page<Message>, QueryError> {
+        let kinds = query.types.iter().flat_map(|one| one.record_types());
+        let asked = AuditQuery {
+            workflow: query.workflow,
+            agent: query.agent.clone(),
+            kinds: kinds.map(|kind| (*kind).to_owned()).collect(),
+            after: query.after,
+            limit: query.limit,
+            ..AuditQuery::default()
+        };
+        let Page { items, next } = self.audit_page(viewer, asked).await?;
+        let fits = |message: &Message| {
+            let typed = query.types.is_empty() || query.types.contains(&message.kind);
+            typed && query.agent.as_ref().is_none_or(|agent| message.concerns(agent))
+        };
+        Ok(Page { items: items.iter().filter_map(message).filter(fits).collect(), next })
+    }
+}

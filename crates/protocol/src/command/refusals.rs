@@ -1,0 +1,124 @@
+//! Which refusals each command can meet, so that whoever describes a command says it all.
+//!
+//! `decide` checks itself against this table wherever debug assertions are on, which is in every
+//! story, model and simulation.
+
+use super::Command;
+
+type Codes = &'static [&'static str];
+
+const WORKFLOW: Codes = &["unknown-workflow", "workflow-closed"];
+const HANDOFF: Codes = &["unknown-handoff", "workflow-closed"];
+const AGENT: Codes = &["unknown-agent"];
+/// Acting under a hold.
+const HOLD: Codes = &[
+    "fence-of-another",
+    "fence-required",
+    "not-holder",
+    "stale-fence",
+    "suspended",
+    "unknown-agent",
+    "unknown-fence",
+];
+/// Writing variables.
+const VARIABLES: Codes =
+    &["bad-variable", "out-of-scope", "read-only-variable", "stale-variable", "too-many"];
+/// Answering a handoff.
+const ANSWER: Codes = &[
+    "already-accepted",
+    "for-another",
+    "handoff-over",
+    "not-approved",
+    "not-sent",
+    "unknown-agent",
+];
+const OPERATOR: Codes = &["operator-only", "coordinator-only"];
+const COORDINATOR: Codes = &["coordinator-only"];
+/// Passing work on.
+const PASS: Codes = &[
+    "autonomy-too-small",
+    "deadline-passed",
+    "escalation-too-high",
+    "nobody-above",
+    "nobody-fits",
+    "not-above",
+    "not-owner",
+    "nothing-to-escalate",
+    "pass-pending",
+    "rationale-required",
+    "receiver-mismatch",
+    "receiver-required",
+    "return-mismatch",
+    "segment-open",
+    "self-pass",
+    "sender-blocked",
+    "timeout-required",
+    "too-many",
+    "twice-named",
+];
+const RETURN: Codes = &["already-returned", "for-another", "handoff-over", "not-accepted"];
+const REASSIGN: Codes = &["handoff-over", "not-above", "self-pass", "twice-named", "too-many"];
+
+impl Command {
+    /// Its name, as it is written on the wire.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Start(_) => "start",
+            Self::Pass(_) => "pass",
+            Self::Accept(_) => "accept",
+            Self::Reject(_) => "reject",
+            Self::Defer(_) => "defer",
+            Self::Progress(_) => "progress",
+            Self::Return(_) => "return",
+            Self::Complete(_) => "complete",
+            Self::Cancel(_) => "cancel",
+            Self::CancelWorkflow(_) => "cancel_workflow",
+            Self::Reassign(_) => "reassign",
+            Self::ReportHealth(_) => "report_health",
+            Self::SetVariables(_) => "set_variables",
+            Self::AddArtifact(_) => "add_artifact",
+            Self::MarkArtifact(_) => "mark_artifact",
+            Self::Lock(_) => "lock",
+            Self::Unlock(_) => "unlock",
+            Self::Register(_) => "register",
+            Self::IssueToken(_) => "issue_token",
+            Self::RevokeToken(_) => "revoke_token",
+            Self::Wake(_) => "wake",
+            Self::WakeHold(_) => "wake_hold",
+            Self::Undelivered(_) => "undelivered",
+            Self::Settle(_) => "settle",
+            Self::Prune(_) => "prune",
+        }
+    }
+
+    /// The codes of the refusals that the rules can meet a command of this name with, in groups;
+    /// nothing for a name that no command has. Groups may name a code twice.
+    pub fn refusals(name: &str) -> &'static [Codes] {
+        match name {
+            "start" => &[AGENT, VARIABLES, &["deadline-passed"]],
+            "pass" => &[WORKFLOW, HOLD, VARIABLES, PASS],
+            "accept" => &[HANDOFF, ANSWER, &["at-capacity"]],
+            "reject" | "defer" => &[HANDOFF, ANSWER],
+            "progress" => &[WORKFLOW, HOLD],
+            "return" => &[HANDOFF, HOLD, VARIABLES, RETURN, &["segment-open"]],
+            "complete" => &[WORKFLOW, HOLD, &["not-owner", "pass-pending", "segment-open"]],
+            "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "operator-only"]],
+            "cancel_workflow" => &[WORKFLOW, &["not-yours"]],
+            "reassign" => &[WORKFLOW, HANDOFF, AGENT, OPERATOR, REASSIGN],
+            "report_health" => &[AGENT, &["operator-only"]],
+            "set_variables" => &[WORKFLOW, HOLD, VARIABLES],
+            "add_artifact" => &[WORKFLOW, HOLD, &["too-many"]],
+            "mark_artifact" => &[WORKFLOW, HOLD, &["unknown-artifact"]],
+            "lock" => &[WORKFLOW, HOLD, &["file-locked", "too-many"]],
+            "unlock" => &[WORKFLOW, HOLD, &["not-locked", "too-many"]],
+            "register" => &[OPERATOR, &["reserved-name", "too-many"]],
+            "issue_token" => &[AGENT, OPERATOR, &["bad-digest", "too-many", "view-of-agent"]],
+            "revoke_token" => &[AGENT, OPERATOR, &["unknown-token"]],
+            "wake" | "undelivered" => &[HANDOFF, COORDINATOR],
+            "wake_hold" => &[WORKFLOW, COORDINATOR],
+            "settle" => &[COORDINATOR],
+            "prune" => &[OPERATOR],
+            _ => &[],
+        }
+    }
+}

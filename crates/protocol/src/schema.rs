@@ -1,0 +1,117 @@
+//! How the texts and numbers that are parsed at the door look to somebody who only reads a schema.
+//!
+//! Everything else derives its schema; these have a grammar that their Rust type does not show.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::agent::{Proficiency, WriteScope};
+use crate::artifact::Location;
+use crate::command::Percent;
+use crate::event::StreamId;
+use crate::handoff::Priority;
+use crate::id::{
+    AgentId, ArtifactId, CapabilityId, CommandId, GroupId, HandoffId, TokenId, WorkflowId,
+};
+use crate::limits::{NAME_BYTES_MAX, PATH_BYTES_MAX, TEXT_BYTES_MAX};
+use crate::lock::FilePath;
+use crate::text::{Json, Text};
+use crate::time::{Allowance, Timestamp};
+use crate::variables::VariableName;
+
+/// Describes a type in JSON Schema, under its own name.
+macro_rules! described {
+    ($($name:ident: $schema:tt)*) => {$(
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )*};
+}
+
+described! {
+    AgentId: {
+        "type": "string", "pattern": "^[a-z][a-z0-9-]*$",
+        "minLength": 1, "maxLength": NAME_BYTES_MAX, "examples": ["builder"],
+        "description": "The name an agent answers to.",
+    }
+    CapabilityId: {
+        "type": "string", "pattern": "^[a-z][a-z0-9-]*$",
+        "minLength": 1, "maxLength": NAME_BYTES_MAX, "examples": ["rust"],
+        "description": "Something an agent can do.",
+    }
+    WorkflowId: { "type": "string", "format": "uuid", "description": "One piece of work." }
+    HandoffId: { "type": "string", "format": "uuid", "description": "One handoff." }
+    GroupId: { "type": "string", "format": "uuid", "description": "One broadcast." }
+    ArtifactId: { "type": "string", "format": "uuid", "description": "One artifact." }
+    TokenId: { "type": "string", "format": "uuid", "description": "One credential." }
+    CommandId: { "type": "string", "format": "uuid", "description": "One asking." }
+    StreamId: {
+        "type": "string", "pattern": "^(workflow/.+|agent/.+|workspace)$",
+        "description": "Where a record belongs.",
+    }
+    Text: {
+        "type": "string", "minLength": 1, "maxLength": TEXT_BYTES_MAX, "pattern": "\\S",
+        "description": "Words: printable, not empty, with secrets masked.",
+    }
+    VariableName: {
+        "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_.-]*$",
+        "minLength": 1, "maxLength": NAME_BYTES_MAX,
+        "description": "The name of a variable.",
+    }
+    FilePath: {
+        "type": "string", "minLength": 1, "maxLength": PATH_BYTES_MAX,
+        "examples": ["src/main.rs"],
+        "description": "A file of the workspace, relative to its root.",
+    }
+    Location: {
+        "type": "string", "minLength": 1, "maxLength": PATH_BYTES_MAX,
+        "description": "A path or a URI, on one line.",
+    }
+    WriteScope: {
+        "type": "string", "pattern": "^([A-Za-z_][A-Za-z0-9_.-]*)?\\*?$", "minLength": 1,
+        "description": "A variable's name, `*`, or a beginning and `*`.",
+    }
+    Timestamp: {
+        "type": "string", "format": "date-time",
+        "examples": ["2026-03-01T12:00:00.000000Z"],
+        "description": "A moment, ISO 8601, answered in UTC to the microsecond.",
+    }
+    Allowance: {
+        "type": "string", "minLength": 2, "examples": ["30s", "5m", "PT2H"],
+        "description": "A span of time, more than 0 and at most 30 days.",
+    }
+    Priority: {
+        "type": "string",
+        "enum": ["critical", "high", "normal", "low", "urgent", "P0", "P1", "P2"],
+        "description": "How urgent it is; answered as critical, high, normal or low.",
+    }
+    Proficiency: {
+        "type": "number", "minimum": 0, "maximum": 1,
+        "description": "How well, 0.0 to 1.0.",
+    }
+    Percent: {
+        "type": "integer", "minimum": 0, "maximum": 100,
+        "description": "A share in hundredths.",
+    }
+}
+
+impl<const BYTES_MAX: usize> JsonSchema for Json<BYTES_MAX> {
+    fn schema_name() -> Cow<'static, str> {
+        "Json".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": format!("Any JSON of at most {BYTES_MAX} bytes.") })
+    }
+}

@@ -1,0 +1,131 @@
+//! The routes, and what they share. Each file adds its own, described, to the [`Api`].
+
+mod agents;
+mod approvals;
+mod artifacts;
+mod audit;
+mod batch;
+mod commands;
+mod coordinator;
+mod described;
+mod events;
+mod handoffs;
+mod inbox;
+mod locks;
+mod messages;
+mod proof;
+mod runs;
+mod tokens;
+mod variables;
+mod wait;
+mod workflows;
+
+use std::sync::{Arc, LazyLock};
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Json, Router};
+use baton_engine::Engine;
+use baton_protocol::command::Actor;
+use baton_protocol::refusal::Refusal;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use self::events::Listeners;
+use crate::api::Api;
+use crate::guard;
+use crate::idle::{self, Activity};
+use crate::rate::Rates;
+use crate::wire::Problem;
+
+/// What every request needs.
+pub(crate) struct App {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) activity: Activity,
+    /// Whether the coordinator is about to end; those who wait then stop waiting.
+    pub(crate) stopping: watch::Sender<bool>,
+    /// Where it listens on the network, if it does.
+    pub(crate) url: Option<String>,
+    pub(crate) rates: Rates,
+    pub(crate) listeners: Listeners,
+    /// The names under which callers on the network may ask for this coordinator.
+    pub(crate) hosts: Vec<String>,
+}
+
+type Answered<T> = Result<Json<T>, Problem>;
+type Shared = State<Arc<App>>;
+
+/// All routes.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    all()
+        .into_router()
+        .fallback(nowhere)
+        .method_not_allowed_fallback(not_so)
+        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::look))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), idle::note))
+        .with_state(app)
+}
+
+/// All routes with their descriptions, in the order in which people read them.
+fn all() -> Api {
+    let api = workflows::routes(Api::new());
+    let api = variables::routes(api);
+    let api = artifacts::routes(api);
+    let api = handoffs::routes(api);
+    let api = inbox::routes(api);
+    let api = approvals::routes(api);
+    let api = locks::routes(api);
+    let api = agents::routes(api);
+    let api = runs::routes(api);
+    let api = tokens::routes(api);
+    let api = messages::routes(api);
+    let api = events::routes(api);
+    let api = audit::routes(api);
+    let api = proof::routes(api);
+    let api = commands::routes(api);
+    let api = batch::routes(api);
+    let api = coordinator::routes(api);
+    described::routes(api)
+}
+
+/// The OpenAPI document of every route there is.
+pub fn openapi() -> &'static Value {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| all().document());
+    &DOCUMENT
+}
+
+/// Whether what is over is asked for, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Which {
+    /// Only what is not over.
+    #[default]
+    Open,
+    /// Everything.
+    All,
+}
+
+/// Refuses agents what only a person may do.
+fn operator_only(actor: &Actor, what: &'static str) -> Result<(), Problem> {
+    match actor {
+        Actor::Operator => Ok(()),
+        Actor::Agent(agent) | Actor::OperatorAs(agent) => {
+            let agent = agent.clone();
+            Err(Refusal::OperatorOnly { what, agent }.into())
+        }
+        Actor::Viewer => Err(Refusal::ViewOnly.into()),
+        Actor::Coordinator => Err(Refusal::CoordinatorOnly.into()),
+    }
+}
+
+async fn nowhere() -> Problem {
+    let hint = "/v1/docs lists the routes";
+    Problem::new(StatusCode::NOT_FOUND, "no-such-route", "there is nothing at this path", hint)
+}
+
+async fn not_so() -> Problem {
+    let hint = "/v1/docs lists the routes and their methods";
+    let status = StatusCode::METHOD_NOT_ALLOWED;
+    Problem::new(status, "no-such-method", "this path does not take that method", hint)
+}
