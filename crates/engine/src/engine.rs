@@ -17,16 +17,21 @@ use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
 use crate::credentials::Credentials;
+use crate::heartbeat::Seen;
 use crate::query::QueryError;
+use crate::run::Runs;
 use crate::view::Answer;
 
-/// Decides, records, and answers questions about what was recorded.
+/// Decides, records, and answers questions about what was recorded. A clone is the same engine.
+#[derive(Clone)]
 pub struct Engine {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) started_at: Timestamp,
     pub(crate) retention: Retention,
-    pub(crate) credentials: Credentials,
+    pub(crate) credentials: Arc<Credentials>,
+    pub(crate) runs: Arc<Runs>,
+    pub(crate) seen: Arc<Seen>,
 }
 
 /// Why a command came to nothing.
@@ -77,8 +82,8 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        let (retention, credentials) = Default::default();
-        Self { ledger, clock, started_at, retention, credentials }
+        let (retention, credentials, runs, seen) = Default::default();
+        Self { ledger, clock, started_at, retention, credentials, runs, seen }
     }
 
     /// Takes a command from any entry, decides it, and records what was decided.
