@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use baton_engine::Allow;
 use baton_protocol::retention::Retention;
 use baton_protocol::time::Allowance;
 use baton_server::Socket;
@@ -42,6 +43,11 @@ const CONFIG: &str = r#"# Settings of this workspace. Everything here is optiona
 # closed_days = 30
 # completed_days = 90
 # escalated_days = 180
+
+# Which addresses agents may be called at beside the public network: addresses, ranges, or a host
+# with its port.
+# [outgoing]
+# allow = ["127.0.0.0/8", "10.1.2.3", "build.example.internal:8080"]
 "#;
 
 /// A folder with a `.baton/` in it.
@@ -145,6 +151,7 @@ impl Workspace {
                 Some(0) => None,
                 Some(most) => Some(most),
             },
+            outgoing: config.outgoing.map_or_else(Allow::default, |Outgoing(allow)| allow),
         })
     }
 }
@@ -176,6 +183,7 @@ struct Config {
     audit_dir: Option<String>,
     retention: Option<Kept>,
     requests_per_second: Option<u32>,
+    outgoing: Option<Outgoing>,
 }
 
 /// What holds in a workspace.
@@ -189,6 +197,27 @@ pub(crate) struct Settings {
     pub(crate) audit_dir: Option<PathBuf>,
     /// Requests of one token in a second; nothing means any number.
     pub(crate) requests_per_second: Option<u32>,
+    /// Which addresses agents may be called at, beside the public network.
+    pub(crate) outgoing: Allow,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Addresses")]
+struct Outgoing(Allow);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Addresses {
+    #[serde(default)]
+    allow: Vec<String>,
+}
+
+impl TryFrom<Addresses> for Outgoing {
+    type Error = String;
+
+    fn try_from(addresses: Addresses) -> Result<Self, String> {
+        Allow::of(&addresses.allow).map(Self).map_err(|error| error.to_string())
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -269,6 +298,8 @@ mod tests {
         assert!(unknown.starts_with(expected), "{unknown}");
         let short = said("[retention]\ncompleted_days = 89\n");
         assert!(short.ends_with("completed_days is at least 90 days, found 89"), "{short}");
+        let nowhere = said("[outgoing]\nallow = [\"localhost\"]\n");
+        assert!(nowhere.contains("`localhost` is not an address, a range"), "{nowhere}");
         let soon = said("idle_after = \"soon\"");
         assert!(soon.starts_with("line 1: `soon` is not a duration; expected"), "{soon}");
         assert!(soon.ends_with("or never"), "{soon}");

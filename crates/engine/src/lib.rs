@@ -9,6 +9,7 @@ mod credentials;
 mod cursor;
 mod engine;
 mod health;
+mod heartbeat;
 mod history;
 mod lists;
 mod outbox;
@@ -17,8 +18,10 @@ mod process;
 mod proof;
 mod query;
 mod retention;
+mod run;
 mod timers;
 mod token;
+mod veil;
 pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -28,6 +31,7 @@ pub use engine::{Engine, SubmitError};
 pub use history::{AuditQuery, MessageQuery, Page};
 pub use proof::{KeyError, verify_bundle};
 pub use query::{HandoffQuery, QueryError, WorkflowQuery};
+pub use run::{Allow, AllowError, LogPage, Outside};
 pub use token::NewToken;
 
 pub use baton_store::Export;

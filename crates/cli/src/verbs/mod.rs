@@ -21,6 +21,7 @@ mod list;
 mod lock;
 mod pass;
 mod proof;
+mod reached;
 mod reassign;
 mod rows;
 mod serve;
@@ -69,6 +70,7 @@ pub(crate) enum Verb {
     Unlock(lock::Unlock),
     List(list::List),
     Show(show::Show),
+    Logs(reached::Logs),
     Stats(stats::Stats),
     Audit(audit::Audit),
     Status(serve::Status),
@@ -113,6 +115,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Unlock(unlock) => unlock.run(&session(global, out)?),
         Verb::List(list) => list.run(&session(global, out)?),
         Verb::Show(show) => show.run(&session(global, out)?),
+        Verb::Logs(logs) => logs.run(&session(global, out)?),
         Verb::Stats(stats) => stats.run(&session(global, out)?),
         Verb::Audit(audit) => match audit.offline(out) {
             Some(done) => done,

@@ -14,6 +14,7 @@ mod inbox;
 mod locks;
 mod messages;
 mod proof;
+mod runs;
 mod tokens;
 mod variables;
 mod wait;
@@ -76,6 +77,7 @@ fn all() -> Api {
     let api = approvals::routes(api);
     let api = locks::routes(api);
     let api = agents::routes(api);
+    let api = runs::routes(api);
     let api = tokens::routes(api);
     let api = messages::routes(api);
     let api = events::routes(api);
