@@ -112,7 +112,7 @@ const THEMES: &[(&str, &[&str])] = &[
         &["inbox", "accept", "reject", "defer", "progress", "return", "decide", "complete"],
     ),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
-    ("Look", &["list", "show", "stats", "audit"]),
+    ("Look", &["list", "show", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
     ("See it", &["demo", "bench"]),
 ];

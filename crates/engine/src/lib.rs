@@ -7,14 +7,18 @@ mod audit_files;
 mod clock;
 mod credentials;
 mod engine;
+mod gauges;
 mod health;
 mod history;
+mod latency;
+mod meter;
 mod outbox;
 mod overview;
 mod process;
 mod proof;
 mod query;
 mod retention;
+mod spans;
 mod timers;
 mod token;
 pub mod view;
@@ -22,9 +26,12 @@ pub mod view;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use credentials::Credential;
 pub use engine::{Engine, SubmitError};
+pub use gauges::{AgentGauge, Gauges};
 pub use history::{AuditQuery, MessageQuery, Page};
+pub use meter::{Histogram, Meter, Reading};
 pub use proof::{KeyError, verify_bundle};
 pub use query::{HandoffQuery, QueryError, WorkflowQuery};
+pub use spans::{Moment, Span};
 pub use token::NewToken;
 
 pub use baton_store::Export;
@@ -32,4 +39,6 @@ pub use baton_store::Export;
 pub use baton_store::LedgerError as LedgerFailure;
 /// A ledger in memory, for tests and simulations of whatever stands on the engine.
 pub use baton_store::Memory as MemoryLedger;
+/// What one sync of the ledger made durable.
+pub use baton_store::Synced;
 pub use baton_store::causes;

@@ -128,7 +128,7 @@ async fn cycle(
     let (Some(handoff), Some(workflow)) = (passed.handoff, passed.workflow) else {
         return Err(BenchError::Baton("a pass made no handoff".to_owned()));
     };
-    let accept = Accept { handoff, estimated_completion: None };
+    let accept = Accept::of(handoff);
     let accepted = timed(worker, Command::Accept(accept)).await?;
     let fence = accepted.fence.unwrap_or_default();
     timed(worker, Command::Return(Box::new(give_back(handoff, fence)))).await?;

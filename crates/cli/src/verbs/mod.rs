@@ -29,8 +29,11 @@ mod start;
 mod stats;
 mod token;
 mod told;
+mod top;
 mod vars;
 mod wait;
+
+pub(crate) use rows::word_of;
 
 use clap::Subcommand;
 
@@ -70,6 +73,7 @@ pub(crate) enum Verb {
     List(list::List),
     Show(show::Show),
     Stats(stats::Stats),
+    Top(top::Top),
     Audit(audit::Audit),
     Status(serve::Status),
     Serve(serve::Serve),
@@ -113,6 +117,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Unlock(unlock) => unlock.run(&session(global, out)?),
         Verb::List(list) => list.run(&session(global, out)?),
         Verb::Show(show) => show.run(&session(global, out)?),
+        Verb::Top(top) => top.run(session(global, out)?),
         Verb::Stats(stats) => stats.run(&session(global, out)?),
         Verb::Audit(audit) => match audit.offline(out) {
             Some(done) => done,

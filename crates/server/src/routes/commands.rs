@@ -24,13 +24,26 @@ pub(crate) async fn submit(
     State(app): State<Arc<App>>,
     Caller(actor): Caller,
     headers: HeaderMap,
-    Input(command): Input<Command>,
+    Input(mut command): Input<Command>,
 ) -> Result<Json<Answer>, Problem> {
+    follow(&headers, &mut command);
     let submission = match headers.get("idempotency-key") {
         Some(key) => Submission::keyed(actor, checked(key)?, command),
         None => Submission { id: fresh()?, actor, command },
     };
     Ok(Json(app.engine.submit(submission).await?))
+}
+
+/// Lets the command be part of the trace that the request is part of, unless it says otherwise.
+/// A header that names no span is as good as none: that is what its standard asks for.
+fn follow(headers: &HeaderMap, command: &mut Command) {
+    let given = headers.get("traceparent").and_then(|header| header.to_str().ok()?.parse().ok());
+    let place = match command {
+        Command::Pass(pass) => &mut pass.context.traceparent,
+        Command::Accept(accept) => &mut accept.traceparent,
+        _ => return,
+    };
+    *place = place.or(given);
 }
 
 /// A key as a caller may choose it.

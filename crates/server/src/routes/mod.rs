@@ -18,6 +18,7 @@ use self::events::Listeners;
 use crate::guard;
 use crate::idle;
 use crate::idle::Activity;
+use crate::metrics::{self, Metrics};
 use crate::rate::Rates;
 use crate::wire::Problem;
 
@@ -31,6 +32,7 @@ pub(crate) struct App {
     pub(crate) url: Option<String>,
     pub(crate) rates: Rates,
     pub(crate) listeners: Listeners,
+    pub(crate) metrics: Metrics,
     /// The names under which callers on the network may ask for this coordinator.
     pub(crate) hosts: Vec<String>,
 }
@@ -40,6 +42,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(reads::ready))
+        .route("/metrics", get(metrics::metrics))
         .route("/v1/status", get(reads::status))
         .route("/v1/commands", post(commands::submit))
         .route("/v1/agents", get(reads::agents))
@@ -66,6 +69,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(not_so)
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::look))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idle::note))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), metrics::watch))
         .with_state(app)
 }
 
