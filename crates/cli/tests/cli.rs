@@ -6,6 +6,8 @@ mod desk;
 mod edges;
 #[path = "cli/teams.rs"]
 mod teams;
+#[path = "cli/watch.rs"]
+mod watch;
 
 use std::fs;
 use std::process::Stdio;

@@ -8,13 +8,15 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// What must not leak from the developer's terminal into a test.
-const OWN: [&str; 8] = [
+const OWN: [&str; 10] = [
     "BATON_TOKEN",
     "BATON_AGENT",
     "BATON_FENCE",
     "BATON_WORKSPACE",
     "BATON_LOG",
     "COLUMNS",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "TRACEPARENT",
     "CLICOLOR_FORCE",
     "NO_COLOR",
 ];
