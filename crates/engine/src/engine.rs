@@ -129,7 +129,9 @@ impl Engine {
             prune.past = self.past_work().await.map_err(|error| match error {
                 QueryError::Refused(refusal) => SubmitError::Refused(refusal),
                 QueryError::Failed(failure) => SubmitError::Failed(failure),
-                QueryError::NotFound { .. } | QueryError::Ambiguous { .. } => {
+                QueryError::NotFound { .. }
+                | QueryError::Ambiguous { .. }
+                | QueryError::Unusable { .. } => {
                     let why = error.to_string();
                     SubmitError::Failed(LedgerError::Stopped { why })
                 }

@@ -57,12 +57,12 @@ pub struct MessageQuery {
 
 /// Part of a list, and where it goes on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Page<T> {
+pub struct Page<T, Next = u64> {
     /// The rows. There may be fewer than were asked for although the list goes on: what the asker
     /// may not see is left out after the page was read.
     pub items: Vec<T>,
     /// Where the next page begins; absent on the last one.
-    pub next: Option<u64>,
+    pub next: Option<Next>,
 }
 
 impl Engine {

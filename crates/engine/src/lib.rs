@@ -6,11 +6,13 @@
 mod audit_files;
 mod clock;
 mod credentials;
+mod cursor;
 mod engine;
 mod gauges;
 mod health;
 mod history;
 mod latency;
+mod lists;
 mod meter;
 mod outbox;
 mod overview;
@@ -25,6 +27,7 @@ pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use credentials::Credential;
+pub use cursor::{Cursor, CursorError};
 pub use engine::{Engine, SubmitError};
 pub use gauges::{AgentGauge, Gauges};
 pub use history::{AuditQuery, MessageQuery, Page};

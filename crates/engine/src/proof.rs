@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use baton_store::{Against, Checked, Export, LedgerError, VerifierKey};
+use baton_store::{Against, Checked, Export, VerifierKey};
 
 use crate::engine::Engine;
 use crate::query::QueryError;
@@ -45,9 +45,8 @@ impl Engine {
     }
 }
 
-fn unusable(error: KeyError) -> LedgerError {
-    let what = "the key cannot be used".to_owned();
-    LedgerError::Failed { what, source: Box::new(error) }
+fn unusable(error: KeyError) -> QueryError {
+    QueryError::Unusable { field: "key", why: error.to_string() }
 }
 
 /// Checks a bundle with a key and, if one is given, an older checkpoint; no ledger is needed.

@@ -5,19 +5,18 @@
 use baton_protocol::World;
 use baton_protocol::command::Actor;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
-use baton_protocol::limits::PAGE_ROWS_MAX;
 use baton_protocol::refusal::Refusal;
 use baton_protocol::text::BlobRef;
-use baton_protocol::time::Timestamp;
 use baton_protocol::workflow::Workflow;
-use baton_store::{Filter, LedgerError, Scope, WorkflowPage, WorkflowRow};
+use baton_store::{Filter, LedgerError, Scope, WorkflowRow};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::cursor::Cursor;
 use crate::engine::Engine;
 use crate::view::{
-    self, AgentView, Bodies, Ended, Found, HandoffLine, HandoffView, Hidden, Inbox, LockView,
-    Package, Past, Sight, WorkflowLine, WorkflowView, may_see,
+    self, AgentView, Bodies, Ended, Found, HandoffView, Hidden, Inbox, LockView, Package, Past,
+    Sight, WorkflowView, may_see,
 };
 
 /// Which workflows are asked for.
@@ -27,6 +26,8 @@ pub struct WorkflowQuery {
     pub all: bool,
     /// At most so many.
     pub limit: Option<usize>,
+    /// Those that come after it.
+    pub cursor: Option<Cursor>,
 }
 
 /// Which handoffs are asked for, among those of live workflows.
@@ -36,8 +37,12 @@ pub struct HandoffQuery {
     pub all: bool,
     /// Passed by or to this agent.
     pub agent: Option<AgentId>,
+    /// Only questions to somebody above that wait for a decision.
+    pub questions: bool,
     /// At most so many.
     pub limit: Option<usize>,
+    /// Those that come after it.
+    pub cursor: Option<Cursor>,
 }
 
 /// Why a question has no answer.
@@ -59,6 +64,14 @@ pub enum QueryError {
         prefix: String,
         /// Some of them.
         ids: Vec<String>,
+    },
+    /// What was given cannot be used.
+    #[error("{why}")]
+    Unusable {
+        /// Which part of the question.
+        field: &'static str,
+        /// Why.
+        why: String,
     },
     /// The ledger could not.
     #[error(transparent)]
@@ -124,7 +137,7 @@ impl Engine {
     }
 
     /// What `view` makes of a workflow, live or over, that `viewer` may see.
-    async fn seen_by<T: Send + 'static>(
+    pub(crate) async fn seen_by<T: Send + 'static>(
         &self,
         viewer: Actor,
         id: WorkflowId,
@@ -219,58 +232,6 @@ impl Engine {
         serde_json::from_slice(&self.ledger.blob(hash).await?).map_err(unreadable)
     }
 
-    /// Handoffs of live workflows, the oldest first.
-    pub async fn handoffs(
-        &self,
-        viewer: Actor,
-        query: HandoffQuery,
-    ) -> Result<Vec<HandoffLine>, QueryError> {
-        let scope = query.agent.clone().map_or(Scope::Everything, Scope::Agent);
-        let lines = self.look(scope, move |world| {
-            let mut lines: Vec<HandoffLine> = Vec::new();
-            for (id, workflow) in world.workflows.iter().filter(|(_, w)| may_see(&viewer, w)) {
-                let sight = Sight::of(&viewer, workflow);
-                let handoffs = workflow.handoffs.values().filter(|one| sight.sees(one));
-                let wanted = handoffs.filter(|handoff| query.all || !handoff.state.is_over());
-                lines.extend(wanted.map(|handoff| view::handoff_line(*id, workflow, handoff)));
-            }
-            if let Some(agent) = &query.agent {
-                lines.retain(|line| line.from_agent == *agent || line.to_agent == *agent);
-            }
-            lines.sort_by_key(|line| (line.initiated_at, line.id));
-            lines.truncate(query.limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX));
-            lines
-        });
-        Ok(lines.await?)
-    }
-
-    /// Workflows, the newest first. Agents see only live ones that they had a part in.
-    pub async fn workflows(
-        &self,
-        viewer: Actor,
-        query: WorkflowQuery,
-    ) -> Result<Vec<WorkflowLine>, QueryError> {
-        let most = query.limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX);
-        let closed_too = query.all && !matches!(viewer, Actor::Agent(_));
-        let live = self.look(Scope::Everything, move |world| {
-            let seen = world.workflows.iter().filter(|(_, workflow)| may_see(&viewer, workflow));
-            let mut lines: Vec<_> =
-                seen.map(|(id, workflow)| view::workflow_line(*id, workflow)).collect();
-            lines.sort_by_key(|line| std::cmp::Reverse((line.started_at, line.id)));
-            lines.truncate(most);
-            lines
-        });
-        let mut lines = live.await?;
-        if closed_too {
-            let limit = u32::try_from(most).unwrap_or(u32::MAX);
-            let page = WorkflowPage { open: Some(false), limit, ..WorkflowPage::default() };
-            lines.extend(self.ledger.workflows(page).await?.into_iter().map(closed_line));
-            lines.sort_by_key(|line| std::cmp::Reverse((line.started_at, line.id)));
-            lines.truncate(most);
-        }
-        Ok(lines)
-    }
-
     /// All file locks.
     pub async fn locks(&self) -> Result<Vec<LockView>, QueryError> {
         Ok(self.look(Scope::Everything, view::lock_views).await?)
@@ -360,15 +321,4 @@ fn shown(world: &World, viewer: &Actor, id: HandoffId) -> Option<(HandoffView, B
         bodies.history = None;
     }
     Some((view, bodies))
-}
-
-fn closed_line(row: WorkflowRow) -> WorkflowLine {
-    WorkflowLine {
-        id: WorkflowId::from_bytes(row.uuid),
-        title: row.title.unwrap_or_default(),
-        status: row.outcome.unwrap_or_else(|| "open".to_owned()),
-        owner: None,
-        started_at: Timestamp::from_micros(row.started),
-        open_handoffs: 0,
-    }
 }

@@ -5,6 +5,7 @@ use baton_protocol::agent::{Grant, Token};
 use baton_protocol::command::{Actor, Command, IssueToken, Submission};
 use baton_protocol::event::Event;
 use baton_protocol::id::{AgentId, CommandId, TokenId};
+use baton_protocol::refusal::Refusal;
 use baton_protocol::time::{Allowance, Timestamp};
 use baton_store::{Hash, LedgerError, Scope};
 use serde::{Deserialize, Serialize};
@@ -37,12 +38,16 @@ pub struct NewToken {
 
 impl Engine {
     /// Makes a token for an agent or the operator, if `actor` may.
+    ///
+    /// Its secret is in no ledger, so it cannot be shown again: under a key that made a token
+    /// before, the refusal names that token, and it can be revoked.
     pub async fn create_token(
         &self,
         actor: Actor,
         agent: AgentId,
         grant: Grant,
         span: Option<Allowance>,
+        key: Option<&str>,
     ) -> Result<NewToken, SubmitError> {
         let mut bytes = [0; SECRET_BYTES];
         getrandom::fill(&mut bytes).map_err(|error| LedgerError::Failed {
@@ -51,15 +56,47 @@ impl Engine {
         })?;
         let secret = Hash::from_bytes(bytes);
         let token = format!("{PREFIX}{agent}_{secret}");
-        let id = CommandId::from_key("token", &digest(&token));
         let issue = IssueToken { agent: agent.clone(), digest: digest(&token), grant, span };
         let command = Command::IssueToken(issue);
-        let answer = self.submit(Submission { id, actor, command }).await?;
+        let submission = match key {
+            Some(key) => Submission::keyed(actor, key, command),
+            None => {
+                let id = CommandId::from_key("token", &digest(&token));
+                Submission { id, actor, command }
+            }
+        };
+        let id = submission.id;
+        let answer = match self.submit(submission).await {
+            Err(SubmitError::Refused(Refusal::KeyReused)) => {
+                return Err(self.made_before(agent, id.token(), (grant, span)).await?);
+            }
+            answered => answered?,
+        };
         let expires_at = answer.events.iter().find_map(|event| match event {
             Event::TokenIssued { token } => token.expires_at,
             _ => None,
         });
         Ok(NewToken { token, id: id.token(), agent, grant, expires_at })
+    }
+
+    /// Why a token is not made again under a key that was used before.
+    async fn made_before(
+        &self,
+        agent: AgentId,
+        token: TokenId,
+        (grant, span): (Grant, Option<Allowance>),
+    ) -> Result<SubmitError, LedgerError> {
+        let whose = agent.clone();
+        let same = self.look(Scope::Agent(agent.clone()), move |world| {
+            let tokens = world.agents.get(&whose).map_or(&[][..], |agent| &agent.tokens);
+            let made = tokens.iter().find(|one| one.id == token)?;
+            let ends = span.map(|span| span.after(made.issued_at));
+            Some(made.expires_at == ends && made.grant == grant)
+        });
+        Ok(SubmitError::Refused(match same.await? {
+            Some(true) => Refusal::TokenShown { agent, token },
+            Some(false) | None => Refusal::KeyReused,
+        }))
     }
 
     /// Returns who acts by this token, if it is one that is in force.

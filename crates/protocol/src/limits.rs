@@ -77,6 +77,12 @@ pub const WAIT_MAX: Allowance = Allowance::from_secs(60);
 pub const STREAMS_MAX: usize = 1_024;
 /// Streams of events that one token has open at once.
 pub const STREAMS_PER_TOKEN_MAX: usize = 32;
+/// Lines of one batch of commands.
+pub const BATCH_LINES_MAX: usize = 10_000;
+/// Bytes of one batch of commands.
+pub const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Commands of one batch that are under way at once.
+pub const BATCH_AT_ONCE_MAX: usize = 64;
 /// Rows of one answer to a query.
 pub const PAGE_ROWS_MAX: usize = 1_000;
 

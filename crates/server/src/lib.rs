@@ -1,7 +1,9 @@
 //! The coordinator: the engine behind HTTP routes on a Unix socket, one for each workspace.
 //!
-//! It knows who calls and speaks JSON; every decision is the engine's.
+//! It knows who calls and speaks JSON; every decision is the engine's. `api` makes routes that
+//! describe themselves, `routes` are they, `wire` is what they take and answer with.
 
+mod api;
 mod caller;
 mod door;
 mod guard;
@@ -17,5 +19,6 @@ mod telemetry;
 mod wire;
 
 pub use network::{Listen, Network, Tls};
+pub use routes::openapi;
 pub use serve::{Options, ServeError, serve};
 pub use socket::Socket;

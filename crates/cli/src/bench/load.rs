@@ -11,7 +11,7 @@ use baton_protocol::command::{
     PassKind, PassValidation, ResultContent, ReturnAudit, ReturnProtocol, Submission,
 };
 use baton_protocol::handoff::{Aggregation, ContentType, ReturnStatus, Routing};
-use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId};
+use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
 use baton_protocol::text::{Body, BodyJson, Text};
 use baton_protocol::time::Allowance;
 
@@ -21,7 +21,7 @@ fn failed(error: &SubmitError) -> BenchError {
     BenchError::Baton(baton_engine::causes(error))
 }
 
-fn agent(role: &str, n: usize) -> AgentId {
+pub(super) fn agent(role: &str, n: usize) -> AgentId {
     format!("{role}-{n}").parse().expect("a role and a number make a name")
 }
 
@@ -36,12 +36,16 @@ async fn ask(engine: &Engine, actor: Actor, command: Command) -> Result<Answer, 
     engine.submit(submission).await.map_err(|error| failed(&error))
 }
 
+pub(super) fn profile(agent: &AgentId) -> Box<Profile> {
+    Box::new(Profile::named(agent.clone()))
+}
+
 /// Makes a sender and a worker for each caller.
 pub(super) async fn register(engine: &Engine, callers: usize) -> Result<(), BenchError> {
     for n in 0..callers {
         for role in ["sender", "worker"] {
-            let profile = Box::new(Profile::named(agent(role, n)));
-            ask(engine, Actor::Operator, Command::Register(profile)).await?;
+            let register = Command::Register(profile(&agent(role, n)));
+            ask(engine, Actor::Operator, register).await?;
         }
     }
     Ok(())
@@ -128,13 +132,10 @@ async fn cycle(
     let (Some(handoff), Some(workflow)) = (passed.handoff, passed.workflow) else {
         return Err(BenchError::Baton("a pass made no handoff".to_owned()));
     };
-    let accept = Accept::of(handoff);
-    let accepted = timed(worker, Command::Accept(accept)).await?;
+    let accepted = timed(worker, accept(handoff)).await?;
     let fence = accepted.fence.unwrap_or_default();
-    timed(worker, Command::Return(Box::new(give_back(handoff, fence)))).await?;
-    let fence = Some(Fence::default().next());
-    let complete = Complete { workflow, fence, result: None, note: None };
-    timed(sender, Command::Complete(complete)).await?;
+    timed(worker, give_back(handoff, fence)).await?;
+    timed(sender, complete(workflow, Fence::default().next())).await?;
     Ok(())
 }
 
@@ -142,7 +143,7 @@ fn text(words: &str) -> Text {
     words.parse().expect("a fixed text within its limits")
 }
 
-fn pass(worker: &AgentId) -> Command {
+pub(super) fn pass(worker: &AgentId) -> Command {
     let hour = Some(Allowance::from_secs(3600));
     Command::Pass(Box::new(Pass {
         workflow: None,
@@ -163,16 +164,24 @@ fn pass(worker: &AgentId) -> Command {
     }))
 }
 
-fn give_back(handoff: HandoffId, fence: Fence) -> GiveBack {
+pub(super) fn accept(handoff: HandoffId) -> Command {
+    Command::Accept(Accept::of(handoff))
+}
+
+pub(super) fn complete(workflow: WorkflowId, fence: Fence) -> Command {
+    Command::Complete(Complete { workflow, fence: Some(fence), result: None, note: None })
+}
+
+pub(super) fn give_back(handoff: HandoffId, fence: Fence) -> Command {
     let body = BodyJson::try_from(serde_json::json!("done")).expect("a short text");
-    GiveBack {
+    Command::Return(Box::new(GiveBack {
         handoff,
         fence,
         status: ReturnStatus::Success,
         result: Some(ResultContent { content_type: ContentType::Text, body: Body::Inline(body) }),
         context_updates: ContextUpdates::default(),
         audit: ReturnAudit { tokens_consumed: Some(1_200), notes: None },
-    }
+    }))
 }
 
 /// Waits until questions about history see everything.

@@ -5,6 +5,7 @@
 //! wrote are written again to another pre-written file and synced at the same boundaries, with
 //! nothing else going on. The ratio of the two is what Baton adds.
 
+mod http;
 mod load;
 mod raw;
 
@@ -32,6 +33,9 @@ pub(crate) struct BenchArgs {
     /// The folder in which a temporary workspace is made; it must lie on a real disk
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: std::path::PathBuf,
+    /// Measure over the network instead: a coordinator of its own, a connection for each caller
+    #[arg(long, conflicts_with = "preload")]
+    pub(crate) http: bool,
 }
 
 /// What was measured with one number of callers.
@@ -113,8 +117,28 @@ fn io(doing: &'static str) -> impl Fn(std::io::Error) -> BenchError {
     move |source| BenchError::Io { doing, source }
 }
 
+/// What was measured, one way or the other.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Measured {
+    /// In this process.
+    Here(Report),
+    /// Over the network.
+    Http(http::Report),
+}
+
+impl Measured {
+    /// The report for people.
+    pub(crate) fn table(&self) -> String {
+        match self {
+            Self::Here(report) => table(report),
+            Self::Http(report) => http::table(report),
+        }
+    }
+}
+
 /// Measures.
-pub(crate) fn bench(args: &BenchArgs, mut say: impl FnMut(&str)) -> Result<Report, BenchError> {
+pub(crate) fn bench(args: &BenchArgs, mut say: impl FnMut(&str)) -> Result<Measured, BenchError> {
     let file_system = raw::file_system(&args.dir).map_err(io("look at the file system"))?;
     if matches!(file_system.as_str(), "tmpfs" | "ramfs") {
         let place = args.dir.display().to_string();
@@ -124,12 +148,16 @@ pub(crate) fn bench(args: &BenchArgs, mut say: impl FnMut(&str)) -> Result<Repor
         .prefix(".baton-bench-")
         .tempdir_in(&args.dir)
         .map_err(io("make a folder"))?;
+    if args.http {
+        return http::bench(args, file_system, folder.path(), say).map(Measured::Http);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(io("start the runtime"))?;
-    runtime.block_on(measure(args, file_system, folder.path(), &mut say))
+    let measured = measure(args, file_system, folder.path(), &mut say);
+    runtime.block_on(measured).map(Measured::Here)
 }
 
 async fn measure(
@@ -148,7 +176,7 @@ async fn measure(
     let engine = Arc::new(engine);
     let most = args.callers.iter().copied().max().unwrap_or(1);
     load::register(&engine, most).await?;
-    let idle_rss_mb = rss_mb();
+    let idle_rss_mb = memory_mb("self");
     if args.preload > 0 {
         say(&format!("writing {} records first…", args.preload));
         load::preload(&engine, args.preload, most.max(64)).await?;
@@ -193,33 +221,34 @@ async fn run(
         theirs += syncs.raw.replay(&boundaries).map_err(io("write raw"))?;
     }
     latencies.sort_unstable();
-    let at = |share: f64| {
-        let index = (latencies.len() as f64 * share) as usize;
-        latencies.get(index.min(latencies.len().saturating_sub(1))).copied().unwrap_or(0)
-    };
     let rate = |time: Duration| cycles as f64 / time.as_secs_f64().max(1e-9);
     Ok(Run {
         callers,
         lifecycles_per_s: rate(ours),
-        p50_us: at(0.5),
-        p99_us: at(0.99),
+        p50_us: share(&latencies, 0.5),
+        p99_us: share(&latencies, 0.99),
         raw_lifecycles_per_s: rate(theirs),
         ratio: rate(ours) / rate(theirs),
         bytes_per_sync: bytes / count.max(1),
-        rss_mb: rss_mb(),
+        rss_mb: memory_mb("self"),
     })
 }
 
-/// Memory of this process now.
-fn rss_mb() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// The value that so much of a sorted list is not above.
+fn share(sorted: &[u64], share: f64) -> u64 {
+    let index = (sorted.len() as f64 * share) as usize;
+    sorted.get(index.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0)
+}
+
+/// Memory of a process now.
+fn memory_mb(process: &str) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
     kib.unwrap_or(0.0) / 1024.0
 }
 
-/// The report for people.
-pub(crate) fn table(report: &Report) -> String {
+fn table(report: &Report) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,

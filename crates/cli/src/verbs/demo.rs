@@ -41,6 +41,7 @@ impl Demo {
 #[command(after_long_help = "\
 Examples:
   baton bench
+  baton bench --http
   baton bench --callers 256 --seconds 10 --preload 1000000 --json")]
 pub(crate) struct Bench {
     #[command(flatten)]
@@ -59,7 +60,7 @@ impl Bench {
         if out.json {
             return out.value(&report);
         }
-        anstream::print!("{}", bench::table(&report));
+        anstream::print!("{}", report.table());
         Ok(())
     }
 }

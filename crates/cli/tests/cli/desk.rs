@@ -13,6 +13,8 @@ const OWN: [&str; 10] = [
     "BATON_AGENT",
     "BATON_FENCE",
     "BATON_WORKSPACE",
+    "BATON_URL",
+    "BATON_CA",
     "BATON_LOG",
     "COLUMNS",
     "OTEL_EXPORTER_OTLP_ENDPOINT",

@@ -104,8 +104,8 @@ async fn a_workflow_that_left_memory_is_told_from_its_records() {
     let found =
         scene.engine.find(Actor::Operator, &handoff.to_string()[..13]).await.expect("found");
     assert_eq!(found, Found::Handoff(handoff));
-    let all = WorkflowQuery { all: true, limit: None };
-    assert_eq!(scene.engine.workflows(Actor::Operator, all).await.expect("listed").len(), 1);
+    let all = WorkflowQuery { all: true, ..Default::default() };
+    assert_eq!(scene.engine.workflows(Actor::Operator, all).await.expect("listed").items.len(), 1);
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn a_token_is_good_until_it_expires_or_is_revoked() {
     let mut scene = Scene::new().await;
     let day = "1d".parse().ok();
     let create = async |scene: &Scene, name: &str, grant: Grant, span| {
-        scene.engine.create_token(Actor::Operator, agent(name), grant, span).await
+        scene.engine.create_token(Actor::Operator, agent(name), grant, span, None).await
     };
     let made = create(&scene, "builder", Grant::Act, day).await.expect("a token");
     let who = async |scene: &Scene, token: &str| {
@@ -172,7 +172,8 @@ async fn a_token_is_good_until_it_expires_or_is_revoked() {
     assert_eq!(who(&scene, &other.token).await, None);
     assert!(revocations.has_changed().expect("the engine is there"));
     let by_agent = Actor::Agent(agent("builder"));
-    let refused = scene.engine.create_token(by_agent, agent("builder"), Grant::Act, None).await;
+    let refused =
+        scene.engine.create_token(by_agent, agent("builder"), Grant::Act, None, None).await;
     assert!(matches!(refused, Err(SubmitError::Refused(r)) if r.code() == "operator-only"));
 }
 

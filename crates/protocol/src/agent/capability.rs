@@ -47,7 +47,7 @@ impl From<CapabilityForm> for Capability {
 /// How well an agent does something, 0.0 to 1.0, kept in thousandths so that it compares exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
-pub struct Proficiency(u16);
+pub struct Proficiency(pub(super) u16);
 
 impl Proficiency {
     /// The level in thousandths, which compare and add exactly.

@@ -101,10 +101,10 @@ impl Command {
             "progress" => &[WORKFLOW, HOLD],
             "return" => &[HANDOFF, HOLD, VARIABLES, RETURN, &["segment-open"]],
             "complete" => &[WORKFLOW, HOLD, &["not-owner", "pass-pending", "segment-open"]],
-            "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "coordinator-only"]],
-            "cancel_workflow" => &[WORKFLOW, OPERATOR],
+            "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "operator-only"]],
+            "cancel_workflow" => &[WORKFLOW, &["not-yours"]],
             "reassign" => &[WORKFLOW, HANDOFF, AGENT, OPERATOR, REASSIGN],
-            "report_health" => &[AGENT, OPERATOR],
+            "report_health" => &[AGENT, &["operator-only"]],
             "set_variables" => &[WORKFLOW, HOLD, VARIABLES],
             "add_artifact" => &[WORKFLOW, HOLD, &["too-many"]],
             "mark_artifact" => &[WORKFLOW, HOLD, &["unknown-artifact"]],
@@ -116,7 +116,7 @@ impl Command {
             "wake" => &[HANDOFF, COORDINATOR],
             "wake_hold" => &[WORKFLOW, COORDINATOR],
             "settle" => &[COORDINATOR],
-            "prune" => &[OPERATOR, COORDINATOR],
+            "prune" => &[OPERATOR],
             _ => &[],
         }
     }

@@ -23,6 +23,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use self::state::Snapshot;
+use crate::api::{Api, get};
 use crate::caller::{Caller, Peer};
 use crate::routes::App;
 use crate::wire::Problem;
@@ -120,6 +121,20 @@ impl Metrics {
     }
 }
 
+pub(crate) fn routes(api: Api) -> Api {
+    let text = "Every metric, in the OpenMetrics text format.";
+    api.route(
+        get("/metrics", "metrics", "Shows metrics for Prometheus")
+            .detail(
+                "At the workspace's socket nobody needs to say who asks. On the network it takes a \
+                 token of the operator's, or of a viewer.",
+            )
+            .answers_as::<String>(200, "application/openmetrics-text", text)
+            .refuses(&["operator-only"]),
+        metrics,
+    )
+}
+
 /// Measures a request, and tells of it in the log: what was asked for, never by which words.
 pub(crate) async fn watch(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
@@ -150,10 +165,7 @@ fn word(method: &Method) -> &'static str {
 
 /// All metrics. At the socket nobody needs to say who asks; on the network it takes a token of the
 /// operator's, and one that may only look is enough.
-pub(crate) async fn metrics(
-    State(app): State<Arc<App>>,
-    mut parts: Parts,
-) -> Result<Response, Problem> {
+async fn metrics(State(app): State<Arc<App>>, mut parts: Parts) -> Result<Response, Problem> {
     if !matches!(parts.extensions.get(), Some(Peer::Socket { .. })) {
         let Caller(actor) = Caller::from_request_parts(&mut parts, &app).await?;
         if let Actor::Agent(agent) = actor {

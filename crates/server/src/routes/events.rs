@@ -11,22 +11,24 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
-use baton_engine::view::{Message, MessageType};
+use baton_engine::view::Message;
 use baton_engine::{MessageQuery, Page};
 use baton_protocol::command::Actor;
 use baton_protocol::id::{AgentId, TokenId, WorkflowId};
 use baton_protocol::limits::{STREAMS_MAX, STREAMS_PER_TOKEN_MAX};
 use futures_util::Stream;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::App;
-use super::reads::Asked;
+use super::messages::kind_of;
+use crate::api::{Api, get};
 use crate::caller::Known;
 use crate::idle::Present;
-use crate::wire::Problem;
+use crate::wire::{Asked, Problem};
 
 /// Messages read at once.
 const PAGE: usize = 64;
@@ -41,6 +43,23 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// How long a listener that lost us waits before it comes back.
 const RETRY: Duration = Duration::from_secs(1);
 
+pub(super) fn routes(api: Api) -> Api {
+    api.section("events", "What happens, as it happens.").route(
+        get("/v1/events", "listen", "Tells messages as server-sent events, as they come")
+            .detail(
+                "Each event has the number of its record as `id`, the message's type as `event` \
+                 and the message as `data`. Whoever comes back with `Last-Event-ID` misses nothing \
+                 and hears nothing twice. The last event of a stream that Baton ends is `end`, with \
+                 `code`, `detail` and the number to go on `after`.",
+            )
+            .query::<EventsAsked>()
+            .header("Last-Event-ID", "The last event that was heard.")
+            .answers_as::<String>(200, "text/event-stream", "A stream without end.")
+            .refuses(&["unknown-workflow", "too-many-streams"]),
+        events,
+    )
+}
+
 /// How many listen, by token.
 #[derive(Default)]
 pub(crate) struct Listeners(Mutex<HashMap<Option<TokenId>, usize>>);
@@ -53,7 +72,12 @@ impl Listeners {
         if own >= most || listening.values().sum::<usize>() >= STREAMS_MAX {
             let detail = format!("{own} streams are open already");
             let hint = "close one first; one stream can carry many types and workflows";
-            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many", detail, hint));
+            return Err(Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-streams",
+                detail,
+                hint,
+            ));
         }
         *listening.entry(token).or_default() += 1;
         Ok(())
@@ -71,9 +95,9 @@ impl Listeners {
 }
 
 /// Which events are asked for.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct EventsAsked {
+struct EventsAsked {
     /// Only of this workflow.
     workflow: Option<WorkflowId>,
     /// Only from or to this agent.
@@ -85,15 +109,15 @@ pub(crate) struct EventsAsked {
     after: Option<u64>,
 }
 
-/// Tells what happens, as it happens.
-pub(crate) async fn events(
+async fn events(
     State(app): State<Arc<App>>,
     known: Known,
     headers: HeaderMap,
     Asked(asked): Asked<EventsAsked>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let named = asked.types.iter().flat_map(|text| text.split(','));
     let query = MessageQuery {
-        types: types(asked.types.as_deref())?,
+        types: named.map(kind_of).collect::<Result<_, _>>()?,
         agent: asked.agent,
         workflow: asked.workflow,
         after: Some(after(&headers, asked.after)?.unwrap_or(*app.engine.changes().borrow())),
@@ -117,16 +141,6 @@ pub(crate) async fn events(
         Some((Ok(event), (from, word)))
     });
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE)))
-}
-
-fn types(text: Option<&str>) -> Result<Vec<MessageType>, Problem> {
-    let named = text.iter().flat_map(|text| text.split(','));
-    named
-        .map(|name| {
-            serde_json::from_value(json!(name))
-                .map_err(|error| Problem::bad_input(Some("type".to_owned()), error.to_string()))
-        })
-        .collect()
 }
 
 /// Where to begin: where the listener left off, or where it says.

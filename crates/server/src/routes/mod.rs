@@ -1,23 +1,40 @@
-//! The routes, and what they share.
+//! The routes, and what they share. Each file adds its own, described, to the [`Api`].
 
+mod agents;
+mod approvals;
+mod artifacts;
+mod audit;
+mod batch;
 mod commands;
+mod coordinator;
+mod described;
 mod events;
+mod handoffs;
+mod inbox;
+mod locks;
+mod messages;
 mod proof;
-mod reads;
+mod tokens;
+mod variables;
+mod wait;
+mod workflows;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use axum::Router;
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::routing::{get, post};
+use axum::{Json, Router};
 use baton_engine::Engine;
+use baton_protocol::command::Actor;
+use baton_protocol::refusal::Refusal;
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use self::events::Listeners;
-
+use crate::api::Api;
 use crate::guard;
-use crate::idle;
-use crate::idle::Activity;
+use crate::idle::{self, Activity};
 use crate::metrics::{self, Metrics};
 use crate::rate::Rates;
 use crate::wire::Problem;
@@ -37,34 +54,13 @@ pub(crate) struct App {
     pub(crate) hosts: Vec<String>,
 }
 
+type Answered<T> = Result<Json<T>, Problem>;
+type Shared = State<Arc<App>>;
+
 /// All routes.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/healthz", get(|| async { "ok" }))
-        .route("/readyz", get(reads::ready))
-        .route("/metrics", get(metrics::metrics))
-        .route("/v1/status", get(reads::status))
-        .route("/v1/commands", post(commands::submit))
-        .route("/v1/agents", get(reads::agents))
-        .route("/v1/agents/{id}", get(reads::agent))
-        .route("/v1/workflows", get(reads::workflows))
-        .route("/v1/workflows/{id}", get(reads::workflow))
-        .route("/v1/handoffs", get(reads::handoffs))
-        .route("/v1/handoffs/{id}", get(reads::handoff))
-        .route("/v1/handoffs/{id}/package", get(reads::package))
-        .route("/v1/inbox", get(reads::inbox))
-        .route("/v1/find/{prefix}", get(reads::find))
-        .route("/v1/audit", get(reads::audit))
-        .route("/v1/audit/verify", get(proof::verify))
-        .route("/v1/audit/checkpoint", get(proof::checkpoint))
-        .route("/v1/audit/export", post(proof::export))
-        .route("/v1/audit/prune", get(proof::prunable))
-        .route("/v1/events", get(events::events))
-        .route("/v1/stats", get(reads::stats))
-        .route("/v1/locks", get(reads::locks))
-        .route("/v1/tokens", post(commands::create_token))
-        .route("/v1/backup", post(commands::backup))
-        .route("/v1/stop", post(commands::stop))
+    all()
+        .into_router()
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::look))
@@ -73,13 +69,65 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
+/// All routes with their descriptions, in the order in which people read them.
+fn all() -> Api {
+    let api = workflows::routes(Api::new());
+    let api = variables::routes(api);
+    let api = artifacts::routes(api);
+    let api = handoffs::routes(api);
+    let api = inbox::routes(api);
+    let api = approvals::routes(api);
+    let api = locks::routes(api);
+    let api = agents::routes(api);
+    let api = tokens::routes(api);
+    let api = messages::routes(api);
+    let api = events::routes(api);
+    let api = audit::routes(api);
+    let api = proof::routes(api);
+    let api = commands::routes(api);
+    let api = batch::routes(api);
+    let api = coordinator::routes(api);
+    let api = metrics::routes(api);
+    described::routes(api)
+}
+
+/// The OpenAPI document of every route there is.
+pub fn openapi() -> &'static Value {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| all().document());
+    &DOCUMENT
+}
+
+/// Whether what is over is asked for, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Which {
+    /// Only what is not over.
+    #[default]
+    Open,
+    /// Everything.
+    All,
+}
+
+/// Refuses agents what only a person may do.
+fn operator_only(actor: &Actor, what: &'static str) -> Result<(), Problem> {
+    match actor {
+        Actor::Operator => Ok(()),
+        Actor::Agent(agent) | Actor::OperatorAs(agent) => {
+            let agent = agent.clone();
+            Err(Refusal::OperatorOnly { what, agent }.into())
+        }
+        Actor::Viewer => Err(Refusal::ViewOnly.into()),
+        Actor::Coordinator => Err(Refusal::CoordinatorOnly.into()),
+    }
+}
+
 async fn nowhere() -> Problem {
-    let hint = "docs/http.md lists the routes";
+    let hint = "/v1/docs lists the routes";
     Problem::new(StatusCode::NOT_FOUND, "no-such-route", "there is nothing at this path", hint)
 }
 
 async fn not_so() -> Problem {
-    let hint = "docs/http.md lists the routes and their methods";
+    let hint = "/v1/docs lists the routes and their methods";
     let status = StatusCode::METHOD_NOT_ALLOWED;
     Problem::new(status, "no-such-method", "this path does not take that method", hint)
 }

@@ -9,22 +9,58 @@ use axum::extract::State;
 use baton_engine::Export;
 use baton_engine::view::{Exported, Prunable, Signed, Verified};
 use baton_protocol::id::WorkflowId;
+use baton_protocol::retention::Prune;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::{App, operator_only};
+use crate::api::{Api, Change, get, post};
 use crate::caller::Caller;
-use crate::routes::App;
-use crate::routes::commands::operator_only;
-use crate::routes::reads::Asked;
-use crate::wire::{Input, Problem};
+use crate::wire::{Asked, Input, Problem};
 
-#[derive(Deserialize)]
+pub(super) fn routes(api: Api) -> Api {
+    api.route(
+        get("/v1/audit/verify", "verify", "Checks every record, body and checkpoint")
+            .query::<VerifyAsked>()
+            .answers::<Verified>(200, "What the check found."),
+        verify,
+    )
+    .route(
+        get("/v1/audit/checkpoint", "checkpoint", "Signs everything durable")
+            .answers::<Signed>(200, "The newest checkpoint and its key."),
+        checkpoint,
+    )
+    .route(
+        post("/v1/audit/export", "export", "Writes records to a file that can be checked")
+            .detail(
+                "It changes nothing in the ledger and takes no key: asked again, it writes again.",
+            )
+            .takes::<ExportInput>()
+            .answers::<Exported>(200, "What was written.")
+            .refuses(&["unknown-workflow", "cannot-write", "disk-full"]),
+        export,
+    )
+    .route(
+        get("/v1/audit/prune", "prunable", "Shows what a prune would drop")
+            .answers::<Prunable>(200, "Work that is over and past its period."),
+        prunable,
+    )
+    .change(
+        post("/v1/audit/prune", "prune", "Drops records of work that is past its period"),
+        Change::of::<Prune>("prune").bare(),
+    )
+}
+
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct VerifyAsked {
+struct VerifyAsked {
+    /// A key that was kept elsewhere.
     key: Option<String>,
+    /// A checkpoint that was kept elsewhere.
     since: Option<String>,
 }
 
-pub(crate) async fn verify(
+async fn verify(
     State(app): State<Arc<App>>,
     Caller(viewer): Caller,
     Asked(asked): Asked<VerifyAsked>,
@@ -33,7 +69,7 @@ pub(crate) async fn verify(
     Ok(Json(app.engine.verify(asked.key.as_deref(), asked.since).await?))
 }
 
-pub(crate) async fn checkpoint(
+async fn checkpoint(
     State(app): State<Arc<App>>,
     Caller(viewer): Caller,
 ) -> Result<Json<Signed>, Problem> {
@@ -42,17 +78,21 @@ pub(crate) async fn checkpoint(
 }
 
 /// Asks for a bundle.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ExportInput {
+struct ExportInput {
+    /// The file, as an absolute path on the coordinator's machine.
+    #[schemars(with = "String")]
     to: PathBuf,
+    /// Only of this workflow.
     #[serde(default)]
     workflow: Option<WorkflowId>,
+    /// From this checkpoint on.
     #[serde(default)]
     since: Option<String>,
 }
 
-pub(crate) async fn export(
+async fn export(
     State(app): State<Arc<App>>,
     Caller(actor): Caller,
     Input(input): Input<ExportInput>,
@@ -66,7 +106,7 @@ pub(crate) async fn export(
     Ok(Json(app.engine.export(Export { workflow, since, to }).await?))
 }
 
-pub(crate) async fn prunable(
+async fn prunable(
     State(app): State<Arc<App>>,
     Caller(viewer): Caller,
 ) -> Result<Json<Prunable>, Problem> {

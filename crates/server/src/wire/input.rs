@@ -1,15 +1,16 @@
-//! Reading what comes in: limited, and with the bad field named.
+//! Reading what comes in: limited, JSON only, and with the bad field named.
 
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use baton_protocol::limits::REQUEST_BYTES_MAX;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
+use serde_json::{Map, Value};
 
-use crate::wire::Problem;
+use super::Problem;
 
 /// How long a body may take to arrive.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
@@ -21,20 +22,65 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let bytes = whole(request.into_body()).await?;
-        let mut reader = serde_json::Deserializer::from_slice(&bytes);
-        let read = serde_path_to_error::deserialize(&mut reader);
-        let value = read.map_err(|error| {
-            let path = error.path().to_string();
-            let field = Some(path).filter(|path| path != ".");
-            Problem::bad_input(field, said(&error.into_inner()))
-        })?;
-        reader.end().map_err(|error| Problem::bad_input(None, said(&error)))?;
-        Ok(Self(value))
+        json_only(request.headers(), &["application/json"])?;
+        read(&whole(request.into_body()).await?).map(Self)
     }
 }
 
-async fn whole(body: Body) -> Result<axum::body::Bytes, Problem> {
+/// The fields of a JSON object; no body is an object without any.
+pub(crate) struct Fields(pub(crate) Map<String, Value>);
+
+impl<S: Send + Sync> FromRequest<S> for Fields {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let (head, body) = request.into_parts();
+        let bytes = whole(body).await?;
+        if bytes.is_empty() {
+            return Ok(Self(Map::new()));
+        }
+        json_only(&head.headers, &["application/json"])?;
+        read(&bytes).map(Self)
+    }
+}
+
+/// Reads JSON, and names the field that is wrong.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| wrong(error, ""))?;
+    reader.end().map_err(|error| Problem::bad_input(None, said(&error)))?;
+    Ok(value)
+}
+
+/// Reads JSON that was read before, and names the field that is wrong, as seen from inside `within`.
+pub(crate) fn typed<T: DeserializeOwned>(value: Value, within: &str) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|error| wrong(error, within))
+}
+
+fn wrong(error: serde_path_to_error::Error<serde_json::Error>, within: &str) -> Problem {
+    let path = error.path().to_string();
+    let path = path.strip_prefix(within).unwrap_or(&path);
+    let path = if within.is_empty() { path } else { path.strip_prefix('.').unwrap_or(path) };
+    let field = Some(path.to_owned()).filter(|path| path != "." && !path.is_empty());
+    Problem::bad_input(field, said(&error.into_inner()))
+}
+
+/// Refuses a body that says it is something else. One that says nothing is taken for what is
+/// expected.
+pub(crate) fn json_only(headers: &HeaderMap, taken: &[&str]) -> Result<(), Problem> {
+    let Some(said) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+    let said = said.to_str().unwrap_or("");
+    let media = said.split(';').next().unwrap_or("").trim();
+    if taken.iter().any(|one| media.eq_ignore_ascii_case(one)) {
+        return Ok(());
+    }
+    let detail = format!("a body of type {said:.80}; expected {}", taken.join(" or "));
+    let hint = format!("send `Content-Type: {}`", taken.first().unwrap_or(&"application/json"));
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", detail, hint))
+}
+
+/// The whole body, unless it is too large.
+async fn whole(body: Body) -> Result<Bytes, Problem> {
     let read = tokio::time::timeout(BODY_WITHIN, to_bytes(body, REQUEST_BYTES_MAX));
     let read = read.await.map_err(|_| {
         let detail = format!("the body was not there within {} s", BODY_WITHIN.as_secs());

@@ -1,7 +1,16 @@
-//! What goes over the wire: bodies and parameters on their way in, problems on their way out.
+//! What goes over the wire: bodies and parameters on their way in, pages and problems on their way
+//! out.
 
 mod input;
+mod key;
+mod page;
+mod path;
 mod problem;
+mod query;
 
-pub(crate) use input::Input;
-pub(crate) use problem::Problem;
+pub(crate) use input::{Fields, Input, json_only, read, typed};
+pub(crate) use key::Key;
+pub(crate) use page::{Here, Paged, Paging};
+pub(crate) use path::Named;
+pub(crate) use problem::{Problem, ProblemDetails};
+pub(crate) use query::Asked;

@@ -4,22 +4,34 @@ use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use baton_engine::{LedgerFailure, QueryError, SubmitError, causes};
-use baton_protocol::refusal::{Refusal, RefusalKind};
+use baton_protocol::refusal::Refusal;
+use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::api;
 
 /// What went wrong, what stands in the way, and what to do next.
 #[derive(Debug)]
-pub(crate) struct Problem(Box<Details>, Option<(HeaderName, HeaderValue)>);
+pub(crate) struct Problem(Box<ProblemDetails>, Option<(HeaderName, HeaderValue)>);
 
-#[derive(Debug, Serialize)]
-struct Details {
+/// A problem as it goes out.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(crate) struct ProblemDetails {
+    /// Always `about:blank`: the code says which problem it is.
     #[serde(rename = "type")]
     kind: &'static str,
+    /// The words of the status.
     title: &'static str,
+    /// The status.
     status: u16,
+    /// Which problem it is. It never changes once released; the sentences may.
     code: &'static str,
+    /// What stands in the way.
     detail: String,
+    /// What to do next.
     hint: String,
+    /// The field that is wrong, if one is.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
 }
@@ -34,7 +46,7 @@ impl Problem {
         let title = status.canonical_reason().unwrap_or("error");
         let (detail, hint) = (detail.into(), hint.into());
         let (kind, status, field) = ("about:blank", status.as_u16(), None);
-        Self(Box::new(Details { kind, title, status, code, detail, hint, field }), None)
+        Self(Box::new(ProblemDetails { kind, title, status, code, detail, hint, field }), None)
     }
 
     /// Adds a header that programs act on.
@@ -57,6 +69,35 @@ impl Problem {
         problem.0.field = field;
         problem
     }
+
+    /// What stands in the way, in words.
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    /// The code by which it is known.
+    pub(crate) fn code(&self) -> &'static str {
+        self.0.code
+    }
+
+    /// The same, because what the caller had seen was no longer so.
+    pub(crate) fn of_precondition(mut self) -> Self {
+        let status = StatusCode::PRECONDITION_FAILED;
+        self.0.status = status.as_u16();
+        self.0.title = status.canonical_reason().unwrap_or("error");
+        self
+    }
+
+    /// What it says, for an answer that holds several.
+    pub(crate) fn into_details(self) -> ProblemDetails {
+        *self.0
+    }
+}
+
+impl ProblemDetails {
+    pub(crate) fn status(&self) -> u16 {
+        self.status
+    }
 }
 
 impl IntoResponse for Problem {
@@ -73,12 +114,8 @@ impl IntoResponse for Problem {
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
-        let status = match refusal.kind() {
-            RefusalKind::NotFound => StatusCode::NOT_FOUND,
-            RefusalKind::Forbidden => StatusCode::FORBIDDEN,
-            RefusalKind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
-            RefusalKind::Conflict => StatusCode::CONFLICT,
-        };
+        let status = StatusCode::from_u16(api::status(refusal.kind()));
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self::new(status, refusal.code(), refusal.to_string(), refusal.hint())
     }
 }
@@ -102,6 +139,7 @@ impl From<QueryError> for Problem {
                 let hint = "`baton list --all` shows workflows, `baton inbox` what is for you";
                 Self::new(StatusCode::NOT_FOUND, "not-found", sentence, hint)
             }
+            QueryError::Unusable { field, .. } => Self::bad_input(Some(field.to_owned()), sentence),
             QueryError::Ambiguous { .. } => {
                 let hint = "give more of the id";
                 Self::new(StatusCode::CONFLICT, "ambiguous-id", sentence, hint)

@@ -1,0 +1,202 @@
+//! The coordinator as a service: tokens, the network, live events. Through the real binary.
+
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "cli/desk.rs"]
+mod desk;
+#[path = "service/net.rs"]
+mod net;
+#[path = "service/storm.rs"]
+mod storm;
+
+use desk::Desk;
+use net::{Events, Heard, Request, Service};
+use serde_json::{Value, json};
+
+/// Starts work as the operator and passes it to the agent. Returns the workflow and the handoff.
+fn passed(service: &Service, operator: &str, to: &str) -> (String, String) {
+    let start = json!({"start": {"title": "a page"}});
+    let started = service.command(operator, start).json();
+    let workflow = started["workflow"].as_str().expect("a workflow").to_owned();
+    let pass = json!({"pass": {
+        "workflow": workflow, "to_agent": to, "type": "delegation", "reason": "yours",
+        "return_protocol": {"timeout": "1h"},
+    }});
+    let answer = service.command(operator, pass);
+    let handoff = answer.json()["handoff"].as_str().map(str::to_owned);
+    (workflow, handoff.unwrap_or_else(|| panic!("{answer:?}")))
+}
+
+#[test]
+fn people_and_agents_elsewhere_work_as_they_do_here() {
+    let service = Service::with(&["builder"]);
+    let operator = service.token(&["--operator"]);
+    let builder = service.token(&["--agent", "builder"]);
+    let viewer = service.token(&["--viewer"]);
+    let workflow = service.run(&operator, &["start", "Add a page", "--quiet"]).ok();
+    let workflow = workflow.trim();
+    let pass = ["pass", workflow, "--to", "builder", "--reason", "design is done", "--quiet"];
+    let handoff = service.run(&operator, &pass).ok();
+    let handoff = handoff.trim();
+    assert!(service.run(&builder, &["inbox"]).ok().contains("design is done"));
+    service.run(&builder, &["accept", handoff]).ok();
+    assert!(service.run(&viewer, &["list"]).ok().contains("Add a page"));
+    let refused = service.run(&viewer, &["cancel", workflow, "--reason", "no"]).fails(3);
+    assert!(refused.contains("may look at everything and change nothing"), "{refused}");
+    service.run(&builder, &["complete", workflow, "--fence", "2"]).ok();
+    assert!(service.run(&operator, &["show", workflow]).ok().contains("completed"));
+    let named = service.run(&builder, &["inbox", "--as", "builder"]).fails(3);
+    assert!(named.contains("only the operator may act as builder"), "{named}");
+    assert!(service.run(&operator, &["inbox", "--as", "builder"]).ok().contains("nothing waits"));
+    let nobody = service.run("bt1_builder_0", &["inbox"]).fails(3);
+    assert!(nobody.contains("unknown, revoked or expired"), "{nobody}");
+}
+
+#[test]
+fn a_door_that_was_left_open_by_mistake_does_not_open() {
+    let desk = Desk::new();
+    let clear = desk.run(&["serve", "--listen", "0.0.0.0:0"]).fails(1);
+    assert!(clear.contains("tokens in clear text"), "{clear}");
+    let nobody = desk.run(&["serve", "--listen", "0.0.0.0:0", "--clear-text"]).fails(1);
+    assert!(nobody.contains("there is no token yet"), "{nobody}");
+    let no_key = desk.run(&["serve", "--listen", "127.0.0.1:0", "--tls-cert", "x"]).fails(2);
+    assert!(no_key.contains("--tls-key"), "{no_key}");
+    let words = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", "no.pem", "--tls-key", "no.pem"];
+    let no_file = desk.run(&words).fails(1);
+    assert!(no_file.contains("cannot use no.pem"), "{no_file}");
+    let remote = desk.run(&["list", "--url", "http://127.0.0.1:1"]).fails(2);
+    assert!(remote.contains("wants a token"), "{remote}");
+}
+
+#[test]
+fn a_browser_that_was_lured_here_is_turned_away() {
+    let service = Service::with(&[]);
+    let viewer = service.token(&["--viewer"]);
+    let list = || Request::get("/v1/workflows").by(&viewer);
+    assert_eq!(service.ask(&list()).status, 200);
+    let lured = service.ask(&list().with("host", "evil.example"));
+    assert_eq!(lured.problem(), (421, "wrong-host".to_owned()));
+    let page = service.ask(&list().with("origin", "http://evil.example"));
+    assert_eq!(page.problem(), (403, "wrong-origin".to_owned()));
+    assert!(!page.headers.iter().any(|line| line.starts_with("access-control")), "{page:?}");
+    let own = format!("http://{}", service.address);
+    assert_eq!(service.ask(&list().with("origin", own)).status, 200);
+}
+
+#[test]
+fn whoever_listens_hears_everything_once_also_after_coming_back() {
+    let service = Service::with(&["builder"]);
+    let operator = service.token(&["--operator"]);
+    let mut live = Events::listen(&service, &Request::get("/v1/events").by(&operator));
+    let (workflow, handoff) = passed(&service, &operator, "builder");
+    let builder = service.token(&["--agent", "builder"]);
+    let accepted = service.command(&builder, json!({"accept": {"handoff": handoff}})).json();
+    let kinds = |heard: &[Heard]| heard.iter().map(|one| one.kind.clone()).collect::<Vec<_>>();
+    let heard = live.take(3);
+    assert_eq!(kinds(&heard), ["TASK_CREATED", "AGENT_HANDOFF", "TASK_STARTED"]);
+    assert_eq!(heard[1].data["payload"]["handoff"]["toAgent"], "builder");
+    drop(live);
+
+    let fence = accepted["fence"].clone();
+    let give = json!({"return": {"handoff": handoff, "fence": fence, "status": "success"}});
+    assert_eq!(service.command(&builder, give).status, 200);
+    let again = Request::get("/v1/events").by(&operator).with("last-event-id", &heard[1].id);
+    let mut again = Events::listen(&service, &again);
+    assert_eq!(kinds(&again.take(2)), ["TASK_STARTED", "TASK_COMPLETED"]);
+
+    let path = format!("/v1/events?after=0&workflow={workflow}&type=AGENT_HANDOFF,TASK_COMPLETED");
+    let mut some = Events::listen(&service, &Request::get(&path).by(&operator));
+    assert_eq!(kinds(&some.take(2)), ["AGENT_HANDOFF", "TASK_COMPLETED"]);
+    let unknown = service.ask(&Request::get("/v1/events?type=NOISE").by(&operator));
+    assert_eq!(unknown.problem(), (422, "bad-input".to_owned()));
+}
+
+#[test]
+fn an_agent_hears_of_its_own_work_and_of_no_other() {
+    let service = Service::with(&["builder", "rival"]);
+    let operator = service.token(&["--operator"]);
+    let rival = service.token(&["--agent", "rival"]);
+    let mut hears = Events::listen(&service, &Request::get("/v1/events?after=0").by(&rival));
+    let (secret, _) = passed(&service, &operator, "builder");
+    let (_, own) = passed(&service, &operator, "rival");
+    let first = hears.next().expect("an event");
+    assert_eq!(first.data["payload"]["handoff"]["id"], Value::from(own));
+    let path = format!("/v1/events?workflow={secret}");
+    assert_eq!(service.ask(&Request::get(&path).by(&rival)).status, 404);
+}
+
+#[test]
+fn a_token_that_is_taken_away_ends_what_it_opened() {
+    let service = Service::with(&[]);
+    let viewer = service.token(&["--viewer"]);
+    let mut live = Events::listen(&service, &Request::get("/v1/events").by(&viewer));
+    let tokens = service.desk.json(&["token", "list"]);
+    let id = tokens[0]["id"].as_str().expect("a token").to_owned();
+    service.desk.run(&["token", "revoke", &id]).ok();
+    let end = live.next().expect("a last word");
+    assert_eq!((end.kind.as_str(), end.data["code"].as_str()), ("end", Some("unauthorized")));
+    assert_eq!(live.next(), None);
+    let after = service.ask(&Request::get("/v1/workflows").by(&viewer));
+    assert_eq!(after.problem(), (401, "unauthorized".to_owned()));
+}
+
+#[test]
+fn a_stream_tells_that_the_coordinator_ends_and_where_to_go_on() {
+    let service = Service::with(&["builder"]);
+    let viewer = service.token(&["--viewer"]);
+    let mut live = Events::listen(&service, &Request::get("/v1/events").by(&viewer));
+    service.desk.run(&["stop"]).ok();
+    let end = live.next().expect("a last word");
+    assert_eq!((end.kind.as_str(), end.data["code"].as_str()), ("end", Some("stopping")));
+    assert!(end.data["after"].is_u64(), "{end:?}");
+}
+
+#[test]
+fn one_mad_agent_is_slowed_and_the_others_are_not() {
+    let desk = Desk::with(&["mad", "calm"]);
+    let config = desk.path().join(".baton/config.toml");
+    std::fs::write(config, "requests_per_second = 5\n").expect("a configuration");
+    let service = Service::on(desk, &["--listen", "127.0.0.1:0"]);
+    let (mad, calm) = (service.token(&["--agent", "mad"]), service.token(&["--agent", "calm"]));
+    let answers = (0..60).map(|_| service.ask(&Request::get("/v1/inbox").by(&mad)));
+    let slowed: Vec<_> = answers.filter(|answer| answer.status == 429).collect();
+    assert!(!slowed.is_empty());
+    assert_eq!(slowed[0].problem().1, "too-fast");
+    let wait = |line: &String| line.to_ascii_lowercase().starts_with("retry-after:");
+    assert!(slowed[0].headers.iter().any(wait), "{:?}", slowed[0]);
+    assert_eq!(service.ask(&Request::get("/v1/inbox").by(&calm)).status, 200);
+}
+
+#[test]
+fn whoever_waits_for_work_is_woken_at_once() {
+    let service = Service::with(&["builder"]);
+    let operator = service.token(&["--operator"]);
+    let builder = service.token(&["--agent", "builder"]);
+    let begun = std::time::Instant::now();
+    let waiting = Request::get("/v1/inbox?wait=60s").by(&builder);
+    let mut stream = waiting.open(&service.address).expect("a connection");
+    let (_, handoff) = passed(&service, &operator, "builder");
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut text).expect("an answer");
+    assert!(text.contains(&handoff), "{text}");
+    assert!(begun.elapsed().as_secs() < 30, "it slept through");
+}
+
+#[test]
+fn a_coordinator_is_known_by_its_certificate() {
+    let desk = Desk::with(&["builder"]);
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let (cert, key) = (desk.path().join("cert.pem"), desk.path().join("key.pem"));
+    std::fs::write(&cert, made.cert.pem()).expect("a file");
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+    let how = ["--listen", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+    let service = Service::on(desk, &how);
+    let viewer = service.token(&["--viewer"]);
+    let port = service.address.rsplit_once(':').expect("a port").1;
+    let url = format!("https://localhost:{port}");
+    let trust = cert.display().to_string();
+    let env = [("BATON_TOKEN", viewer.as_str()), ("BATON_URL", url.as_str())];
+    let unknown = service.desk.run_with(&["list"], &env).fails(1);
+    assert!(unknown.contains("cannot reach"), "{unknown}");
+    let known = [&env[..], &[("BATON_CA", trust.as_str())]].concat();
+    service.desk.run_with(&["list"], &known).ok();
+}

@@ -1,0 +1,200 @@
+//! Many commands at once: a command a line in, an answer a line out, each for itself.
+
+use std::sync::Arc;
+
+use axum::body::{Body, BodyDataStream, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use baton_engine::view::Answer;
+use baton_protocol::command::{Actor, Command};
+use baton_protocol::limits::{
+    BATCH_AT_ONCE_MAX, BATCH_BYTES_MAX, BATCH_LINES_MAX, REQUEST_BYTES_MAX,
+};
+use futures_util::stream::{self, Stream, StreamExt};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{App, Shared};
+use crate::api::{Api, post, submit};
+use crate::caller::Caller;
+use crate::wire::{Key, Problem, ProblemDetails, json_only, read};
+
+const NDJSON: &str = "application/x-ndjson";
+
+pub(super) fn routes(api: Api) -> Api {
+    api.route(
+        post("/v1/batch", "batch", "Asks for many changes, a command a line")
+            .detail(
+                "Each line is decided for itself, and its answer is on the line of the same \
+                 number. Lines do not wait for each other: what must come after another goes \
+                 into the next batch. A line that is wrong gets a problem in its place and the \
+                 rest goes on. At most 10000 lines, 2 MiB a line and 16 MiB in all; what is \
+                 beyond is not read, and the last answer says so.",
+            )
+            .takes_lines::<Line>()
+            .example(json!({ "key": "k1", "command": { "start": { "title": "Add a page" } } }))
+            .answers_as::<Outcome>(200, NDJSON, "The answers, a line each."),
+        batch,
+    )
+}
+
+/// One command of a batch.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    /// Its idempotency key.
+    #[serde(default)]
+    key: Option<String>,
+    /// What is asked, as `POST /v1/commands` takes it.
+    command: Command,
+}
+
+/// What one command came to: an answer, or a problem.
+#[derive(Serialize, JsonSchema)]
+struct Outcome {
+    /// The number of its line, from 1.
+    line: usize,
+    /// The status that it would have had alone.
+    status: u16,
+    /// What was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Answer>,
+    /// What stands in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<ProblemDetails>,
+}
+
+async fn batch(
+    State(app): Shared,
+    Caller(actor): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    json_only(request.headers(), &[NDJSON, "application/ndjson", "application/jsonl"])?;
+    let answers = lines(request.into_body())
+        .enumerate()
+        .map(move |(n, line)| outcome(app.clone(), actor.clone(), n + 1, line))
+        .buffered(BATCH_AT_ONCE_MAX)
+        .map(|outcome| {
+            let mut line = serde_json::to_vec(&outcome).map_err(std::io::Error::other)?;
+            line.push(b'\n');
+            Ok::<_, std::io::Error>(Bytes::from(line))
+        });
+    Ok(([(header::CONTENT_TYPE, NDJSON)], Body::from_stream(answers)).into_response())
+}
+
+async fn outcome(
+    app: Arc<App>,
+    actor: Actor,
+    line: usize,
+    bytes: Result<Vec<u8>, Problem>,
+) -> Outcome {
+    let answer = async {
+        let Line { key, command } = read(&bytes?)?;
+        let key = key.as_deref().map(Key::checked).transpose()?.unwrap_or_default();
+        submit(&app, actor, &key, command).await
+    };
+    match answer.await {
+        Ok(answer) => Outcome { line, status: 200, answer: Some(answer), problem: None },
+        Err(problem) => {
+            let problem = problem.into_details();
+            Outcome { line, status: problem.status(), answer: None, problem: Some(problem) }
+        }
+    }
+}
+
+/// What was read of a body and not yet told.
+struct Reader {
+    body: BodyDataStream,
+    /// What was read; lines were made of it up to `told`, and no line ends before `looked`.
+    rest: Vec<u8>,
+    told: usize,
+    looked: usize,
+    lines: usize,
+    bytes: usize,
+    over: bool,
+}
+
+/// The lines of a body that are not blank, each within its limits.
+fn lines(body: Body) -> impl Stream<Item = Result<Vec<u8>, Problem>> {
+    let body = body.into_data_stream();
+    let (rest, over) = (Vec::new(), false);
+    let reader = Reader { body, rest, told: 0, looked: 0, lines: 0, bytes: 0, over };
+    stream::unfold(reader, |mut reader| async move {
+        let line = reader.next().await?;
+        Some((line, reader))
+    })
+}
+
+impl Reader {
+    async fn next(&mut self) -> Option<Result<Vec<u8>, Problem>> {
+        while !self.over {
+            if let Some(line) = self.line() {
+                if line.iter().all(u8::is_ascii_whitespace) {
+                    continue;
+                }
+                self.lines += 1;
+                return Some(self.within(line));
+            }
+            match self.body.next().await {
+                Some(Ok(bytes)) => {
+                    self.bytes += bytes.len();
+                    self.rest.drain(..self.told);
+                    self.looked -= self.told;
+                    self.told = 0;
+                    self.rest.extend_from_slice(&bytes);
+                }
+                Some(Err(_)) => return Some(Err(self.end("a batch that broke off"))),
+                None => {
+                    self.over = true;
+                    let line = self.rest.split_off(self.told);
+                    if line.iter().all(u8::is_ascii_whitespace) {
+                        return None;
+                    }
+                    self.lines += 1;
+                    return Some(self.within(line));
+                }
+            }
+            // A line without an end is not read without an end.
+            if self.looked > REQUEST_BYTES_MAX {
+                self.lines += 1;
+                return Some(Err(self.end("a line that is too long")));
+            }
+        }
+        None
+    }
+
+    /// The next whole line, without its end.
+    fn line(&mut self) -> Option<Vec<u8>> {
+        let end = self.rest[self.looked..].iter().position(|byte| *byte == b'\n');
+        let Some(end) = end.map(|end| end + self.looked) else {
+            self.looked = self.rest.len();
+            return None;
+        };
+        let line = self.rest[self.told..end].to_vec();
+        self.told = end + 1;
+        self.looked = self.told;
+        Some(line)
+    }
+
+    fn within(&mut self, line: Vec<u8>) -> Result<Vec<u8>, Problem> {
+        match () {
+            () if self.lines > BATCH_LINES_MAX => Err(self.end("a batch of too many lines")),
+            () if self.bytes > BATCH_BYTES_MAX => Err(self.end("a batch that is too large")),
+            () if line.len() > REQUEST_BYTES_MAX => Err(self.end("a line that is too long")),
+            () => Ok(line),
+        }
+    }
+
+    /// Says why nothing after this is read.
+    fn end(&mut self, what: &str) -> Problem {
+        self.over = true;
+        let detail = format!(
+            "{what}; expected at most {BATCH_LINES_MAX} lines, {REQUEST_BYTES_MAX} bytes a line \
+             and {BATCH_BYTES_MAX} in all"
+        );
+        let hint = "send the rest in another batch; what is above this line was done";
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail, hint)
+    }
+}

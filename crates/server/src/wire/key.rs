@@ -1,0 +1,78 @@
+//! The key by which a caller names its asking, so that asking twice is asking once.
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use baton_protocol::command::Command;
+use baton_protocol::id::CommandId;
+use baton_protocol::limits::KEY_BYTES_MAX;
+use baton_protocol::trace::TraceParent;
+
+use super::Problem;
+
+/// The `Idempotency-Key` of a request, if it has one, and the span that it is asked from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Key {
+    text: Option<String>,
+    from: Option<TraceParent>,
+}
+
+impl Key {
+    /// A key as a caller may choose it.
+    pub(crate) fn checked(key: &str) -> Result<Self, Problem> {
+        let printable = key.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
+        match printable && (1..=KEY_BYTES_MAX).contains(&key.len()) {
+            true => Ok(Self { text: Some(key.to_owned()), from: None }),
+            false => {
+                let detail =
+                    format!("not a key; expected 1 to {KEY_BYTES_MAX} printable ASCII bytes");
+                Err(Problem::bad_input(Some("Idempotency-Key".to_owned()), detail))
+            }
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// The key of one of several askings that one request needs.
+    pub(crate) fn part(&self, part: &str) -> Self {
+        let text = self.text.as_ref().map(|key| format!("{key} {part}"));
+        Self { text, from: self.from }
+    }
+
+    /// Lets a command be part of the trace that its request is part of, unless it says otherwise.
+    pub(crate) fn follow(&self, command: &mut Command) {
+        let place = match command {
+            Command::Pass(pass) => &mut pass.context.traceparent,
+            Command::Accept(accept) => &mut accept.traceparent,
+            _ => return,
+        };
+        *place = place.or(self.from);
+    }
+
+    /// A name that nobody had before.
+    pub(crate) fn fresh() -> Result<CommandId, Problem> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|error| {
+            let detail = format!("the system gives no random bytes: {error}");
+            let hint = "send a key of your own";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", detail, hint)
+        })?;
+        Ok(CommandId::from_bytes(bytes))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Key {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let key = match parts.headers.get("idempotency-key") {
+            Some(key) => Self::checked(key.to_str().unwrap_or(""))?,
+            None => Self::default(),
+        };
+        // A header that names no span is as good as none: that is what its standard asks for.
+        let from = parts.headers.get("traceparent");
+        Ok(Self { from: from.and_then(|header| header.to_str().ok()?.parse().ok()), ..key })
+    }
+}
