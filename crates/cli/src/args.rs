@@ -254,7 +254,7 @@ mod tests {
             Set up:
               init         Make a folder a workspace
               agent        Make agents known, and see who there is
-              token        Give agents credentials, and take them away
+              token        Make credentials for agents, operators and viewers, and take them away
               completions  Print completions for a shell
 
             Pass work:
@@ -284,6 +284,7 @@ mod tests {
             Look:
               list         List workflows, or handoffs
               show         Show a workflow, or a handoff with its life step by step
+              top          Watch agents, queues and running work
               stats        Count handoffs, workflows and records
               audit        Read the audit trail, and check it
 

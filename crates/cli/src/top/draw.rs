@@ -1,25 +1,28 @@
 //! Drawing: the same for a terminal and for paper.
 
-use baton_engine::view::HandoffLine;
+use baton_engine::view::{HandoffLine, WorkflowLine};
 use baton_protocol::time::Timestamp;
 use ratatui::Frame as Canvas;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Cell, Clear, Paragraph, Row, Table, Wrap};
+use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Row, Table, Wrap};
 
 use super::details;
 use super::frame::{AgentRow, waits};
 use super::keys::{Over, Pane, Shown};
 use crate::show::text::Plain;
-use crate::show::time::span;
+use crate::show::time::{relative, span};
 
 /// Rows of a list on paper.
 const PAPER_ROWS_MAX: usize = 200;
 /// Lines around the rows of a list: two of its frame and one of its header.
 const AROUND: u16 = 3;
+/// From this width on names have more room.
+const WIDE: u16 = 110;
 /// Lines at the top.
 const HEAD: u16 = 2;
 
@@ -36,7 +39,7 @@ pub(crate) fn draw(canvas: &mut Canvas<'_>, shown: &mut Shown) {
     .areas(canvas.area());
     canvas.render_widget(Paragraph::new(headlines(shown)), head);
     for (pane, area) in Pane::ALL.into_iter().zip([first, second, third]) {
-        let table = table(shown, pane);
+        let table = table(shown, pane, area.width);
         canvas.render_stateful_widget(table, area, &mut shown.tables[pane as usize]);
     }
     if shown.live {
@@ -63,9 +66,13 @@ pub(crate) fn text(mut shown: Shown, width: u16) -> String {
         Ok(_) => (),
         Err(never) => match never {},
     }
-    let buffer = terminal.backend().buffer();
+    lines(terminal.backend().buffer())
+}
+
+/// What stands in a buffer, without the spaces at the ends of its lines.
+fn lines(buffer: &Buffer) -> String {
     let mut text = String::new();
-    for row in buffer.content.chunks(usize::from(width)) {
+    for row in buffer.content.chunks(usize::from(buffer.area.width).max(1)) {
         let mut line = String::new();
         let mut covered = 0;
         for cell in row {
@@ -147,34 +154,40 @@ fn colored(shown: &Shown, color: Color) -> Style {
     if shown.color { Style::new().fg(color) } else { Style::new() }
 }
 
-fn table(shown: &Shown, pane: Pane) -> Table<'static> {
+fn table(shown: &Shown, pane: Pane, width: u16) -> Table<'static> {
     let frame = &shown.frame;
-    let (title, header, widths, rows): (_, &[&'static str], Vec<Constraint>, Vec<Row<'static>>) =
-        match pane {
-            Pane::Agents => (
-                format!(" Agents {} ", frame.agents.len()),
-                &["AGENT", "STATUS", "LOAD", "QUEUE", "HOLDS"],
-                lengths(&[20, 11, 7, 5]),
-                frame.agents.iter().map(|row| agent(shown, row)).collect(),
-            ),
-            Pane::Handoffs => (
-                format!(" Handoffs {} ", frame.stats.pending_handoffs),
-                &["ID", "STATE", "FROM", "TO", "AGE", "DUE", "TITLE"],
-                lengths(&[8, 10, 12, 12, 4, 8]),
-                frame.handoffs.iter().map(|one| handoff(shown, one)).collect(),
-            ),
-            Pane::Workflows => (
-                format!(" Workflows {} ", frame.stats.open_workflows),
-                &["ID", "OWNER", "OPEN", "AGE", "TITLE"],
-                lengths(&[8, 20, 4, 4]),
-                frame.workflows.iter().map(|one| workflow(frame.now, one)).collect(),
-            ),
-        };
+    // Names have more room where there is more.
+    let name = if width < WIDE { 12 } else { 24 };
+    let (title, header, fixed, rows): (_, &[&'static str], &[u16], Vec<Cells>) = match pane {
+        Pane::Agents => (
+            format!(" Agents {} ", frame.agents.len()),
+            &["AGENT", "STATUS", "LOAD", "QUEUE", "HOLDS"],
+            &[name + 8, 11, 7, 5],
+            frame.agents.iter().map(|row| agent(shown, row)).collect(),
+        ),
+        Pane::Handoffs => (
+            format!(" Handoffs {} ", frame.stats.pending_handoffs),
+            &["ID", "STATE", "FROM", "TO", "AGE", "DUE", "TITLE"],
+            &[8, 10, name, name, 4, 8],
+            frame.handoffs.iter().map(|one| handoff(shown, one)).collect(),
+        ),
+        Pane::Workflows => (
+            format!(" Workflows {} ", frame.stats.open_workflows),
+            &["ID", "OWNER", "OPEN", "AGE", "TITLE"],
+            &[8, name + 8, 4, 4],
+            frame.workflows.iter().map(|one| workflow(frame.now, one)).collect(),
+        ),
+    };
     let focused = shown.live && shown.focus == pane;
     let border = if focused { BorderType::Thick } else { BorderType::Plain };
     let empty = rows.is_empty();
-    let rows = if empty { vec![Row::new(["none"])] } else { rows };
-    let mut table = Table::new(rows, widths)
+    let widths = widths(fixed, width);
+    let fitted = |cells: Cells| {
+        Row::new(cells.into_iter().zip(&widths).map(|(cell, width)| fitted(cell, *width)))
+    };
+    let rows =
+        if empty { vec![Row::new(["none"])] } else { rows.into_iter().map(fitted).collect() };
+    let mut table = Table::new(rows, widths.iter().map(|width| Constraint::Length(*width)))
         .header(Row::new(header.to_vec()).style(Style::new().add_modifier(Modifier::BOLD)))
         .block(Block::bordered().border_type(border).title(title));
     if focused && !empty {
@@ -183,17 +196,40 @@ fn table(shown: &Shown, pane: Pane) -> Table<'static> {
     table
 }
 
-/// Columns of these widths, and one that takes the rest.
-fn lengths(fixed: &[u16]) -> Vec<Constraint> {
-    let fixed = fixed.iter().map(|length| Constraint::Length(*length));
-    fixed.chain([Constraint::Fill(1)]).collect()
+/// What stands in the columns of a row.
+type Cells = Vec<Span<'static>>;
+
+/// The columns of these widths, and one that takes the rest.
+fn widths(fixed: &[u16], whole: u16) -> Vec<u16> {
+    // A frame on both sides, and a space behind each column but the last.
+    let around = 2 + u16::try_from(fixed.len()).unwrap_or(0);
+    let rest = whole.saturating_sub(around + fixed.iter().sum::<u16>());
+    fixed.iter().copied().chain([rest]).collect()
 }
 
-fn plain(words: &str) -> Cell<'static> {
-    Cell::new(Plain::line(words).to_string())
+/// As much of it as there is room for; what is missing shows.
+fn fitted(cell: Span<'static>, width: u16) -> Span<'static> {
+    let width = usize::from(width);
+    if cell.width() <= width {
+        return cell;
+    }
+    let mut text = String::new();
+    for c in cell.content.chars() {
+        let more = Span::raw(format!("{text}{c}…")).width();
+        if more > width {
+            break;
+        }
+        text.push(c);
+    }
+    text.push('…');
+    Span::styled(text, cell.style)
 }
 
-fn agent(shown: &Shown, row: &AgentRow) -> Row<'static> {
+fn plain(words: &str) -> Span<'static> {
+    Span::raw(Plain::line(words).to_string())
+}
+
+fn agent(shown: &Shown, row: &AgentRow) -> Cells {
     let view = &row.view;
     let status = match view.status.as_str() {
         "healthy" => Color::Green,
@@ -203,43 +239,44 @@ fn agent(shown: &Shown, row: &AgentRow) -> Row<'static> {
     let most = view.profile.max_concurrent_tasks;
     // People hold as much as they want; their limit is a number that says nothing.
     let load = if most >= 1_000 { view.load.to_string() } else { format!("{}/{most}", view.load) };
-    Row::new([
+    vec![
         plain(view.profile.id.as_str()),
-        Cell::new(view.status.clone()).style(colored(shown, status)),
-        Cell::new(load),
-        Cell::new(row.queue.to_string()),
+        Span::styled(view.status.clone(), colored(shown, status)),
+        Span::raw(load),
+        Span::raw(row.queue.to_string()),
         plain(&row.holds.join(", ")),
-    ])
+    ]
 }
 
-fn handoff(shown: &Shown, line: &HandoffLine) -> Row<'static> {
+fn handoff(shown: &Shown, line: &HandoffLine) -> Cells {
     let now = shown.frame.now;
     let late = line.wake_at.is_some_and(|at| at < now);
-    let state = match line.state.as_str() {
-        "accepted" => Color::Green,
-        "suspended" | "awaiting_approval" => Color::Magenta,
-        _ => Color::Yellow,
+    let (state, color) = match line.state.as_str() {
+        "accepted" => ("accepted", Color::Green),
+        "awaiting_approval" => ("approval", Color::Magenta),
+        "suspended" => ("suspended", Color::Magenta),
+        other => (other, Color::Yellow),
     };
-    let due = Cell::new(due(line.wake_at, now));
-    Row::new([
-        Cell::new(line.id.short()),
-        Cell::new(line.state.clone()).style(colored(shown, state)),
+    let due_color = if late { colored(shown, Color::Red) } else { Style::new() };
+    vec![
+        Span::raw(line.id.short()),
+        Span::styled(state.to_owned(), colored(shown, color)),
         plain(line.from_agent.as_str()),
         plain(line.to_agent.as_str()),
-        Cell::new(age(line.initiated_at, now)),
-        if late { due.style(colored(shown, Color::Red)) } else { due },
+        Span::raw(age(line.initiated_at, now)),
+        Span::styled(due(line.wake_at, now), due_color),
         plain(&line.title),
-    ])
+    ]
 }
 
-fn workflow(now: Timestamp, line: &baton_engine::view::WorkflowLine) -> Row<'static> {
-    Row::new([
-        Cell::new(line.id.short()),
+fn workflow(now: Timestamp, line: &WorkflowLine) -> Cells {
+    vec![
+        Span::raw(line.id.short()),
         plain(line.owner.as_ref().map_or("-", |owner| owner.as_str())),
-        Cell::new(line.open_handoffs.to_string()),
-        Cell::new(age(line.started_at, now)),
+        Span::raw(line.open_handoffs.to_string()),
+        Span::raw(age(line.started_at, now)),
         plain(&line.title),
-    ])
+    ]
 }
 
 fn age(since: Timestamp, now: Timestamp) -> String {
@@ -250,10 +287,10 @@ fn age(since: Timestamp, now: Timestamp) -> String {
 }
 
 fn due(at: Option<Timestamp>, now: Timestamp) -> String {
-    match at.map(|at| at.as_micros() - now.as_micros()) {
+    match at {
         None => "-".to_owned(),
-        Some(ahead @ 0..) => format!("in {}", span(ahead.max(1_000_000))),
-        Some(late) => format!("late {}", span((-late).max(1_000_000))),
+        Some(at) if at < now => format!("late {}", age(at, now)),
+        Some(at) => relative(at, now),
     }
 }
 

@@ -254,5 +254,6 @@ impl Operation {
             "Idempotency-Key",
             "Names this asking: the same key, asked again, is answered as it was the first time.",
         )
+        .header("traceparent", "The span it is asked from; a pass and an acceptance keep it.")
     }
 }

@@ -7,13 +7,24 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::routing::post;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use tokio::sync::mpsc;
 
 /// How long a span may take to come.
 const WITHIN: Duration = Duration::from_secs(30);
+
+/// The attributes that are texts, whatever the library calls their type.
+macro_rules! texts {
+    ($attributes:expr) => {{
+        let texts = $attributes.iter().filter_map(|one| {
+            let said = format!("{:?}", one.value.as_ref()?.value.as_ref()?);
+            let text = said.strip_prefix("StringValue(\"")?.strip_suffix("\")")?;
+            Some((one.key.clone(), text.to_owned()))
+        });
+        texts.collect::<BTreeMap<String, String>>()
+    }};
+}
 
 /// A span as tests look at it.
 #[derive(Debug)]
@@ -44,7 +55,7 @@ impl Collector {
             let sent = ExportTraceServiceRequest::decode(body).expect("OTLP");
             for resource in sent.resource_spans {
                 let of = resource.resource.map(|resource| resource.attributes).unwrap_or_default();
-                let service = read(&of).remove("service.name").unwrap_or_default();
+                let service = texts!(of).remove("service.name").unwrap_or_default();
                 for span in resource.scope_spans.into_iter().flat_map(|scope| scope.spans) {
                     // Nobody listens once the test is over.
                     let _ = tell.send(told_of(&span, &service));
@@ -73,14 +84,6 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn read(attributes: &[KeyValue]) -> BTreeMap<String, String> {
-    let text = |one: &KeyValue| match one.value.as_ref()?.value.as_ref()? {
-        any_value::Value::StringValue(text) => Some((one.key.clone(), text.clone())),
-        _ => None,
-    };
-    attributes.iter().filter_map(text).collect()
-}
-
 fn told_of(span: &Span, service: &str) -> Told {
     Told {
         name: span.name.clone(),
@@ -89,7 +92,7 @@ fn told_of(span: &Span, service: &str) -> Told {
         parent: hex(&span.parent_span_id),
         links: span.links.iter().map(|link| (hex(&link.trace_id), hex(&link.span_id))).collect(),
         events: span.events.iter().map(|event| event.name.clone()).collect(),
-        attributes: read(&span.attributes),
+        attributes: texts!(span.attributes),
         failed: span.status.as_ref().map(|status| status.message.clone()).unwrap_or_default(),
         service: service.to_owned(),
         began: span.start_time_unix_nano,

@@ -117,7 +117,7 @@ async fn on_the_network_metrics_are_for_the_operator_and_who_may_look() {
     let desk = Desk::on_the_network(&["builder"]).await;
     let token = |reply: Reply| -> String {
         let made: Value = serde_json::from_str(&reply.text).expect("a token");
-        format!("Bearer {}", made["secret"].as_str().expect("a secret"))
+        format!("Bearer {}", made["token"].as_str().expect("a secret"))
     };
     let make = |body: Value| desk.ask_with("POST", "/v1/tokens", body);
     let agent = token(make(json!({"agent": "builder"})).await);

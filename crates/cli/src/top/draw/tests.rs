@@ -1,6 +1,6 @@
 //! The view as people see it, at the smallest size that terminals have.
 
-use baton_engine::view::{AgentView, HandoffLine, Stats, Status, WorkflowLine};
+use baton_engine::view::{AgentView, Stats, Status};
 use expect_test::{Expect, expect};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ fn live() -> Shown {
 fn check(shown: &mut Shown, (width, height): (u16, u16), expected: &Expect) {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
     terminal.draw(|canvas| draw(canvas, shown)).expect("a drawing");
-    expected.assert_eq(&format!("{}", terminal.backend()));
+    expected.assert_eq(&lines(terminal.backend().buffer()));
 }
 
 fn press(shown: &mut Shown, code: KeyCode) -> bool {
