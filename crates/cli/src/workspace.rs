@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use baton_engine::Allow;
 use baton_protocol::retention::Retention;
 use baton_protocol::time::Allowance;
 use baton_server::Socket;
@@ -47,6 +48,11 @@ const CONFIG: &str = r#"# Settings of this workspace. Everything here is optiona
 # closed_days = 30
 # completed_days = 90
 # escalated_days = 180
+
+# Which addresses agents may be called at beside the public network: addresses, ranges, or a host
+# with its port.
+# [outgoing]
+# allow = ["127.0.0.0/8", "10.1.2.3", "build.example.internal:8080"]
 "#;
 
 /// A folder with a `.baton/` in it.
@@ -150,6 +156,7 @@ impl Workspace {
                 Some(0) => None,
                 Some(most) => Some(most),
             },
+            outgoing: config.outgoing.map_or_else(Allow::default, |Outgoing(allow)| allow),
             otlp: config.telemetry.otlp.map(|Collector(address)| address),
         })
     }
@@ -182,6 +189,7 @@ struct Config {
     audit_dir: Option<String>,
     retention: Option<Kept>,
     requests_per_second: Option<u32>,
+    outgoing: Option<Outgoing>,
     #[serde(default)]
     telemetry: Telemetry,
 }
@@ -224,6 +232,27 @@ pub(crate) struct Settings {
     pub(crate) requests_per_second: Option<u32>,
     /// Where spans go, if anywhere.
     pub(crate) otlp: Option<String>,
+    /// Which addresses agents may be called at, beside the public network.
+    pub(crate) outgoing: Allow,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Addresses")]
+struct Outgoing(Allow);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Addresses {
+    #[serde(default)]
+    allow: Vec<String>,
+}
+
+impl TryFrom<Addresses> for Outgoing {
+    type Error = String;
+
+    fn try_from(addresses: Addresses) -> Result<Self, String> {
+        Allow::of(&addresses.allow).map(Self).map_err(|error| error.to_string())
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -304,6 +333,8 @@ mod tests {
         assert!(unknown.starts_with(expected), "{unknown}");
         let short = said("[retention]\ncompleted_days = 89\n");
         assert!(short.ends_with("completed_days is at least 90 days, found 89"), "{short}");
+        let nowhere = said("[outgoing]\nallow = [\"localhost\"]\n");
+        assert!(nowhere.contains("`localhost` is not an address, a range"), "{nowhere}");
         let soon = said("idle_after = \"soon\"");
         assert!(soon.starts_with("line 1: `soon` is not a duration; expected"), "{soon}");
         assert!(soon.ends_with("or never"), "{soon}");

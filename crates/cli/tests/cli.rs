@@ -4,6 +4,10 @@
 mod desk;
 #[path = "cli/edges.rs"]
 mod edges;
+#[path = "cli/runs.rs"]
+mod runs;
+#[path = "cli/service.rs"]
+mod service;
 #[path = "cli/teams.rs"]
 mod teams;
 #[path = "cli/watch.rs"]

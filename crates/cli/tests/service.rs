@@ -1,5 +1,7 @@
 //! The coordinator as a service: tokens, the network, live events. Through the real binary.
 
+#[path = "service/credentials.rs"]
+mod credentials;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "cli/desk.rs"]
 mod desk;
@@ -152,10 +154,7 @@ fn a_stream_tells_that_the_coordinator_ends_and_where_to_go_on() {
 
 #[test]
 fn one_mad_agent_is_slowed_and_the_others_are_not() {
-    let desk = Desk::with(&["mad", "calm"]);
-    let config = desk.path().join(".baton/config.toml");
-    std::fs::write(config, "requests_per_second = 5\n").expect("a configuration");
-    let service = Service::on(desk, &["--listen", "127.0.0.1:0"]);
+    let service = Service::paced(&["mad", "calm"], 5);
     let (mad, calm) = (service.token(&["--agent", "mad"]), service.token(&["--agent", "calm"]));
     let answers = (0..60).map(|_| service.ask(&Request::get("/v1/inbox").by(&mad)));
     let slowed: Vec<_> = answers.filter(|answer| answer.status == 429).collect();

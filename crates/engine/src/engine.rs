@@ -19,17 +19,22 @@ use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
 use crate::credentials::Credentials;
+use crate::heartbeat::Seen;
 use crate::meter::Meter;
 use crate::query::QueryError;
+use crate::run::Runs;
 use crate::view::Answer;
 
-/// Decides, records, and answers questions about what was recorded.
+/// Decides, records, and answers questions about what was recorded. A clone is the same engine.
+#[derive(Clone)]
 pub struct Engine {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) started_at: Timestamp,
     pub(crate) retention: Retention,
-    pub(crate) credentials: Credentials,
+    pub(crate) credentials: Arc<Credentials>,
+    pub(crate) runs: Arc<Runs>,
+    pub(crate) seen: Arc<Seen>,
     pub(crate) meter: Arc<Meter>,
 }
 
@@ -84,8 +89,8 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        let (retention, credentials, meter) = Default::default();
-        Self { ledger, clock, started_at, retention, credentials, meter }
+        let (retention, credentials, runs, seen, meter) = Default::default();
+        Self { ledger, clock, started_at, retention, credentials, runs, seen, meter }
     }
 
     /// Takes a command from any entry, decides it, and records what was decided.
@@ -101,8 +106,9 @@ impl Engine {
         let submission = self.look_up(self.stow(submission).await?).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
+        let (actor, target) = (submission.actor.clone(), submission.target());
         let request = Request {
-            target: submission.target(),
+            target: target.clone(),
             command: submission.id,
             asked,
             by: by(&submission.actor),
@@ -110,7 +116,10 @@ impl Engine {
             decide: Box::new(move |world, now| decide(world, &submission, now)),
         };
         let recorded = match self.ledger.transact(request).await {
-            Err(TransactError::Refused(refusal)) => return self.refused(refusal, accepting).await,
+            Err(TransactError::Refused(refusal)) => {
+                let refusal = self.veiled(actor, &target, refusal).await?;
+                return self.refused(refusal, accepting).await;
+            }
             other => other?,
         };
         self.credentials.note(&recorded.events);

@@ -1,24 +1,30 @@
-//! Asking agents how they are: the command that an agent's registration names, now and then.
+//! Asking agents how they are: the command or the address that an agent's registration names, now
+//! and then.
 
 use std::time::Duration;
 
+use baton_protocol::agent::HealthCheck;
 use baton_protocol::command::{Actor, Command, ReportHealth, Submission};
 use baton_protocol::id::{AgentId, CommandId};
 use baton_protocol::limits::{HEALTH_EVERY, HEALTH_WITHIN};
-use baton_protocol::reach::Argv;
 use baton_protocol::time::{Allowance, Timestamp};
 use baton_store::{LedgerError, Scope};
+use reqwest::Method;
 
 use crate::engine::{Engine, SubmitError};
 use crate::process;
+use crate::run::Allow;
+use crate::run::web::{self, Answered, Asked, Unanswered};
 
+/// How often it is looked who was not heard of.
+const HEARTBEATS_LOOK: Duration = Duration::from_secs(5);
 /// Agents that are asked at once.
 const CHECKS_MAX: usize = 16;
 
 impl Engine {
     /// Asks every agent that names a health check how it is. Returns how many there were.
     pub async fn check_health(&self) -> Result<usize, LedgerError> {
-        let checks: Vec<(AgentId, Argv)> = self
+        let checks: Vec<(AgentId, HealthCheck)> = self
             .look(Scope::Agents, |world| {
                 let profiles = world.agents.values().map(|agent| &agent.profile);
                 let check = profiles.filter_map(|profile| {
@@ -29,22 +35,18 @@ impl Engine {
             .await?;
         let count = checks.len();
         let now = self.clock.now();
-        let limit = duration(HEALTH_WITHIN);
         for few in checks.chunks(CHECKS_MAX) {
             let mut running = tokio::task::JoinSet::new();
-            for (agent, argv) in few.iter().cloned() {
+            for (agent, check) in few.iter().cloned() {
+                let allow = self.allow();
                 running.spawn(async move {
-                    let found = process::run(&argv, &agent, &[], limit).await;
+                    let found = ask(&agent, &check, &allow).await;
                     (agent, found)
                 });
             }
             while let Some(done) = running.join_next().await {
                 let Ok((agent, found)) = done else { continue };
-                let (healthy, note) = match found {
-                    Ok(status) if status.success() => (true, None),
-                    Ok(status) => (false, Some(status.to_string())),
-                    Err(why) => (false, Some(why)),
-                };
+                let (healthy, note) = (found.is_ok(), found.err());
                 match self.submit(report(agent, healthy, note, now)).await {
                     Ok(_) | Err(SubmitError::Refused(_)) => (),
                     Err(SubmitError::Failed(failure)) => return Err(failure),
@@ -56,16 +58,48 @@ impl Engine {
 
     /// Asks them every minute until the ledger stops.
     pub async fn run_health_checks(&self) {
+        tokio::join!(
+            self.every(duration(HEALTH_EVERY), || self.check_health()),
+            self.every(HEARTBEATS_LOOK, || self.check_heartbeats()),
+        );
+    }
+
+    /// Does something again and again until the ledger stops.
+    async fn every<F: Future<Output = Result<usize, LedgerError>>>(
+        &self,
+        pause: Duration,
+        check: impl Fn() -> F,
+    ) {
         let mut changes = self.changes();
         loop {
             // The pause comes first: starting often is not asking often. An error in it means that
             // nothing is recorded any more.
             let stopped = async { while changes.changed().await.is_ok() {} };
-            if tokio::time::timeout(duration(HEALTH_EVERY), stopped).await.is_ok() {
+            if tokio::time::timeout(pause, stopped).await.is_ok() {
                 return;
             }
-            if let Err(failure) = self.check_health().await {
+            if let Err(failure) = check().await {
                 tracing::warn!(%failure, "could not ask agents how they are");
+            }
+        }
+    }
+}
+
+/// Asks one agent how it is. An error says what was wrong.
+async fn ask(agent: &AgentId, check: &HealthCheck, allow: &Allow) -> Result<(), String> {
+    let limit = duration(HEALTH_WITHIN);
+    match check {
+        HealthCheck::Command(argv) => match process::run(argv, agent, &[], limit).await? {
+            status if status.success() => Ok(()),
+            status => Err(status.to_string()),
+        },
+        HealthCheck::Http { http } => {
+            let (method, url) = (Method::GET, http.to_string());
+            let asked = Asked { method, url, headers: Default::default(), body: Vec::new() };
+            match web::ask(&asked, allow, limit).await {
+                Ok(Answered { status, .. }) if status.is_success() => Ok(()),
+                Ok(Answered { status, .. }) => Err(status.to_string()),
+                Err(Unanswered::Forbidden(why) | Unanswered::Failed(why)) => Err(why),
             }
         }
     }

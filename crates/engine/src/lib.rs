@@ -10,6 +10,7 @@ mod cursor;
 mod engine;
 mod gauges;
 mod health;
+mod heartbeat;
 mod history;
 mod latency;
 mod lists;
@@ -20,9 +21,11 @@ mod process;
 mod proof;
 mod query;
 mod retention;
+mod run;
 mod spans;
 mod timers;
 mod token;
+mod veil;
 pub mod view;
 
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -34,6 +37,7 @@ pub use history::{AuditQuery, MessageQuery, Page};
 pub use meter::{Histogram, Meter, Reading};
 pub use proof::{KeyError, verify_bundle};
 pub use query::{HandoffQuery, QueryError, WorkflowQuery};
+pub use run::{Allow, AllowError, LogPage, Outside};
 pub use spans::{Moment, Span};
 pub use token::NewToken;
 

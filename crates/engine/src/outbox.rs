@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use baton_protocol::command::{Actor, Command, Settle, Submission};
+use baton_protocol::command::{Accept, Actor, Command, Settle, Submission};
 use baton_protocol::effect::Effect;
 use baton_protocol::id::CommandId;
 use baton_protocol::text::Text;
@@ -30,14 +30,21 @@ impl Engine {
         // Side by side: one command that hangs must not hold up the others' news.
         let mut running = tokio::task::JoinSet::new();
         for loan in loans {
+            if matches!(loan.effect, Effect::Run { .. } | Effect::Call { .. }) {
+                // These may take hours and are settled by whoever carries them out. A loan that
+                // runs out meanwhile is lent again, and what is under way goes on.
+                self.begin(loan);
+                continue;
+            }
+            let engine = self.clone();
             running.spawn(async move {
-                let note = carry_out(&loan).await;
+                let note = engine.carry_out(&loan).await;
                 (loan, note)
             });
         }
         while let Some(done) = running.join_next().await {
             // A panic in one leaves its effect unsettled, and it is lent again.
-            let Ok((loan, note)) = done else { continue };
+            let Ok((loan, Some(note))) = done else { continue };
             match self.submit(settle(&loan, note)).await {
                 Ok(_) | Err(SubmitError::Refused(_)) => (),
                 Err(SubmitError::Failed(failure)) => return Err(failure),
@@ -63,24 +70,43 @@ impl Engine {
     }
 }
 
-/// Does what the effect says. A notice that fails is not sent again: the inbox has it anyway.
-async fn carry_out(loan: &Loan) -> String {
-    match &loan.effect {
-        Effect::Notify { agent, argv, workflow, handoff, news } => {
-            let facts = [
-                ("BATON_WORKFLOW", workflow.to_string()),
-                ("BATON_HANDOFF", handoff.to_string()),
-                ("BATON_NEWS", news.to_string()),
-            ];
-            match process::run(argv, agent, &facts, NOTIFY_TIME_MAX).await {
-                Ok(status) => format!("told {agent}: {status}"),
-                Err(why) => format!("could not tell {agent}: {why}"),
+impl Engine {
+    /// Does what the effect says, and returns what to note of it; nothing if it must be done again.
+    /// A notice that fails is not sent again: the inbox has it anyway.
+    async fn carry_out(&self, loan: &Loan) -> Option<String> {
+        match &loan.effect {
+            Effect::Notify { agent, argv, workflow, handoff, news } => {
+                let facts = [
+                    ("BATON_WORKFLOW", workflow.to_string()),
+                    ("BATON_HANDOFF", handoff.to_string()),
+                    ("BATON_NEWS", news.to_string()),
+                ];
+                Some(match process::run(argv, agent, &facts, NOTIFY_TIME_MAX).await {
+                    Ok(status) => format!("told {agent}: {status}"),
+                    Err(why) => format!("could not tell {agent}: {why}"),
+                })
             }
+            Effect::Accept { agent, handoff, .. } => {
+                let id = CommandId::from_key("coordinator", &format!("accept {}", loan.id));
+                let accept = Accept::of(*handoff);
+                let (actor, command) = (Actor::Agent(agent.clone()), Command::Accept(accept));
+                match self.submit(Submission { id, actor, command }).await {
+                    Ok(_) => Some(format!("accepted for {agent}")),
+                    // Without room it waits, and is accepted when it is sent again.
+                    Err(SubmitError::Refused(refusal)) => Some(refusal.to_string()),
+                    Err(SubmitError::Failed(failure)) => {
+                        tracing::warn!(%failure, "could not accept for an agent");
+                        None
+                    }
+                }
+            }
+            Effect::Run { .. } | Effect::Call { .. } => None,
         }
     }
 }
 
-fn settle(loan: &Loan, note: String) -> Submission {
+/// The command by which an effect counts as carried out.
+pub(crate) fn settle(loan: &Loan, note: String) -> Submission {
     let id = CommandId::from_key("coordinator", &format!("settle {}", loan.id));
     let note: Text = note.parse().unwrap_or_else(|_| "done".parse().expect("a fixed text"));
     let command = Command::Settle(Settle { effect: loan.id, note });

@@ -8,7 +8,7 @@ use baton_protocol::id::WorkflowId;
 use baton_store::{Record, Scope};
 
 use crate::engine::Engine;
-use crate::query::{QueryError, unreadable};
+use crate::query::{QueryError, misplaced, unreadable};
 use crate::view::{Stats, Status};
 
 impl Stats {
@@ -97,6 +97,6 @@ impl Engine {
 
     /// Copies the ledger into an empty folder while work goes on. Returns how many files and bytes.
     pub async fn backup(&self, to: PathBuf) -> Result<(u64, u64), QueryError> {
-        Ok(self.ledger.backup(to).await?)
+        Ok(self.ledger.backup(to).await.map_err(misplaced)?)
     }
 }

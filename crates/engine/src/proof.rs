@@ -5,7 +5,7 @@ use std::io::BufRead;
 use baton_store::{Against, Checked, Export, VerifierKey};
 
 use crate::engine::Engine;
-use crate::query::QueryError;
+use crate::query::{QueryError, misplaced};
 use crate::view::{Exported, Signed, Verified};
 
 /// What was given to check with cannot be used.
@@ -33,7 +33,7 @@ impl Engine {
     /// Writes records to a file that can be checked without this ledger.
     pub async fn export(&self, what: Export) -> Result<Exported, QueryError> {
         let baton_store::Exported { records, bytes, signed, key } =
-            self.ledger.export(what).await?;
+            self.ledger.export(what).await.map_err(misplaced)?;
         Ok(Exported { records, bytes, signed, key })
     }
 

@@ -83,6 +83,30 @@ pub(crate) fn unreadable(source: serde_json::Error) -> QueryError {
     QueryError::Failed(LedgerError::Failed { what, source: Box::new(source) })
 }
 
+/// Tells a place or a checkpoint that cannot be used from a ledger that cannot.
+pub(crate) fn misplaced(error: LedgerError) -> QueryError {
+    use std::io::ErrorKind;
+    let LedgerError::Failed { source, .. } = &error else { return error.into() };
+    if source.is::<baton_store::NoteError>() {
+        return QueryError::Unusable { field: "since", why: baton_store::causes(&error) };
+    }
+    let kind = source.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    match kind {
+        Some(
+            ErrorKind::AlreadyExists
+            | ErrorKind::DirectoryNotEmpty
+            | ErrorKind::InvalidFilename
+            | ErrorKind::InvalidInput
+            | ErrorKind::IsADirectory
+            | ErrorKind::NotADirectory
+            | ErrorKind::NotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::ReadOnlyFilesystem,
+        ) => QueryError::Unusable { field: "to", why: baton_store::causes(&error) },
+        Some(_) | None => error.into(),
+    }
+}
+
 impl Engine {
     /// Looks at the states of `scope`.
     pub(crate) async fn look<T: Send + 'static>(

@@ -49,13 +49,7 @@ impl Engine {
         span: Option<Allowance>,
         key: Option<&str>,
     ) -> Result<NewToken, SubmitError> {
-        let mut bytes = [0; SECRET_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| LedgerError::Failed {
-            what: "cannot draw a secret".to_owned(),
-            source: error.to_string().into(),
-        })?;
-        let secret = Hash::from_bytes(bytes);
-        let token = format!("{PREFIX}{agent}_{secret}");
+        let token = secret(&agent)?;
         let issue = IssueToken { agent: agent.clone(), digest: digest(&token), grant, span };
         let command = Command::IssueToken(issue);
         let submission = match key {
@@ -106,11 +100,16 @@ impl Engine {
             return Ok(None);
         };
         let (shown, now) = (digest(token), self.clock.now());
+        if let Some(known) = self.runs.token_of(&shown) {
+            return Ok(Some(known));
+        }
         if let Some(known) = self.credentials.known(&shown, now) {
+            self.seen.note(&agent, now);
             return Ok(Some(known));
         }
         let seen = *self.revocations().borrow();
         let wanted = shown.clone();
+        let named = agent.clone();
         let found = self.look(Scope::Agent(agent.clone()), move |world| {
             let tokens = world.agents.get(&agent).map_or(&[][..], |agent| &agent.tokens);
             let held = tokens
@@ -126,6 +125,8 @@ impl Engine {
         });
         let found = found.await?;
         if let Some(found) = &found {
+            // Whoever does anything is there.
+            self.seen.note(&named, now);
             self.credentials.keep(shown, found.clone(), seen);
         }
         Ok(found)
@@ -147,6 +148,17 @@ impl Engine {
     }
 }
 
-fn digest(token: &str) -> String {
+/// A token for `agent` that nobody had before.
+pub(crate) fn secret(agent: &AgentId) -> Result<String, LedgerError> {
+    let mut bytes = [0; SECRET_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| LedgerError::Failed {
+        what: "cannot draw a secret".to_owned(),
+        source: error.to_string().into(),
+    })?;
+    Ok(format!("{PREFIX}{agent}_{}", Hash::from_bytes(bytes)))
+}
+
+/// What the ledger may know of a token.
+pub(crate) fn digest(token: &str) -> String {
     Hash::of(token.as_bytes()).to_string()
 }

@@ -1,8 +1,12 @@
 //! Agents: who can take work, what they can do, and how they are reached.
 
 mod capability;
+mod check;
+mod fit;
 
 pub use capability::{Capability, Proficiency, ProficiencyError, Requirement};
+pub use check::HealthCheck;
+pub use fit::Fit;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -56,9 +60,12 @@ pub struct Profile {
     /// A command, as words, that Baton runs to tell it of news.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify: Option<Argv>,
-    /// A command, as words, that succeeds while the agent is well. Baton runs it every minute.
+    /// What succeeds while the agent is well. Baton tries it every minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub health_check: Option<Argv>,
+    pub health_check: Option<HealthCheck>,
+    /// How often it says that it is there. One that misses three in a row is not well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat_every: Option<Allowance>,
 }
 
 fn default_concurrency() -> u32 {
@@ -98,6 +105,7 @@ impl Profile {
             answer_within: None,
             notify: None,
             health_check: None,
+            heartbeat_every: None,
         }
     }
 
@@ -313,42 +321,6 @@ pub enum Grant {
 impl Grant {
     pub(crate) fn is_act(&self) -> bool {
         matches!(self, Self::Act)
-    }
-}
-
-/// How an agent's capabilities compare with what a handoff asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fit {
-    /// It has all of them.
-    Whole,
-    /// It lacks these, and has others.
-    Partial(Vec<CapabilityId>),
-    /// It has none of them.
-    None,
-}
-
-impl Profile {
-    /// What is asked for and this agent lacks. People find somebody who can.
-    pub fn gap(&self, required: &[Requirement]) -> Vec<CapabilityId> {
-        match (self.role, self.fit(required)) {
-            (Role::Human, _) | (_, Fit::Whole) => Vec::new(),
-            (_, Fit::Partial(gap)) => gap,
-            (_, Fit::None) => required.iter().map(|r| r.capability_id.clone()).collect(),
-        }
-    }
-
-    /// Compares what is asked for with what this agent can do. Too little proficiency is a lack.
-    pub fn fit(&self, required: &[Requirement]) -> Fit {
-        let lacks = |requirement: &&Requirement| {
-            let has = self.proficiency(&requirement.capability_id);
-            has.is_none() || has < requirement.min_proficiency
-        };
-        let gap: Vec<_> = required.iter().filter(lacks).map(|r| r.capability_id.clone()).collect();
-        match gap.len() {
-            0 => Fit::Whole,
-            n if n == required.len() => Fit::None,
-            _ => Fit::Partial(gap),
-        }
     }
 }
 

@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{AgentId, HandoffId, WorkflowId};
-use crate::reach::Argv;
+use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
+use crate::reach::{Argv, Url};
 
 /// Names an effect: the record that caused it, and which of its effects it is.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -42,6 +42,61 @@ pub enum Effect {
         /// What happened.
         news: News,
     },
+    /// Accept a handoff in the name of an agent that is a command. The acceptance brings the run.
+    Accept {
+        /// In whose name.
+        agent: AgentId,
+        /// Of which work.
+        workflow: WorkflowId,
+        /// Which handoff.
+        handoff: HandoffId,
+    },
+    /// Run the command that the agent is, until what it holds is over.
+    Run {
+        /// On whose behalf.
+        agent: AgentId,
+        /// The command as it was registered when the handoff was accepted.
+        argv: Argv,
+        /// Of which work.
+        workflow: WorkflowId,
+        /// Which handoff.
+        handoff: HandoffId,
+        /// The number of its holding: once that is not in force, neither is the run.
+        fence: Fence,
+    },
+    /// Call the web service that the agent is.
+    Call {
+        /// Whom to call.
+        agent: AgentId,
+        /// Where it listened then.
+        url: Url,
+        /// About which work.
+        workflow: WorkflowId,
+        /// About which handoff.
+        handoff: HandoffId,
+    },
+}
+
+impl Effect {
+    /// The work that it is about.
+    pub fn workflow(&self) -> WorkflowId {
+        match self {
+            Self::Notify { workflow, .. }
+            | Self::Accept { workflow, .. }
+            | Self::Run { workflow, .. }
+            | Self::Call { workflow, .. } => *workflow,
+        }
+    }
+
+    /// The handoff that it brings to its receiver, if that is what it does.
+    pub fn delivers(&self) -> Option<HandoffId> {
+        match self {
+            Self::Notify { .. } => None,
+            Self::Accept { handoff, .. }
+            | Self::Run { handoff, .. }
+            | Self::Call { handoff, .. } => Some(*handoff),
+        }
+    }
 }
 
 /// What there is to tell an agent.

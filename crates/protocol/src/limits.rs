@@ -65,6 +65,28 @@ pub const HEALTH_EVERY: Allowance = Allowance::from_secs(60);
 pub const HEALTH_WITHIN: Allowance = Allowance::from_secs(10);
 /// Health checks in a row that fail before an agent counts as unhealthy.
 pub const HEALTH_FAILURES_MAX: u8 = 3;
+/// Heartbeats in a row that an agent may miss before it counts as unhealthy.
+pub const HEARTBEATS_MISSED_MAX: u8 = HEALTH_FAILURES_MAX;
+/// Bytes that are kept of what a command agent says while it works on one handoff.
+pub const RUN_LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Bytes of a run's standard output that can be its result; a longer one is cut and marked partial.
+pub const RUN_RESULT_BYTES_MAX: usize = BODY_BYTES_MAX / 2;
+/// Bytes of the end of a failed run's output that its result shows.
+pub const RUN_TAIL_BYTES_MAX: usize = 2 * 1024;
+/// How long a run has between being asked to end and being killed.
+pub const RUN_GRACE: Allowance = Allowance::from_secs(5);
+/// How long the logs of runs are kept.
+pub const RUN_LOGS_KEPT: Allowance = Allowance::from_secs(30 * 24 * 60 * 60);
+/// Bytes of a log in one answer.
+pub const LOG_PAGE_BYTES_MAX: usize = 64 * 1024;
+/// How long a web service may take to answer one call, before it counts as not reached.
+pub const CALL_WITHIN: Allowance = Allowance::from_secs(20);
+/// Bytes of a web service's answer.
+pub const CALL_ANSWER_BYTES_MAX: usize = BODY_BYTES_MAX;
+/// Times that one call is sent on to another address.
+pub const REDIRECTS_MAX: usize = 5;
+/// Ranges and hosts that a workspace can allow to be called.
+pub const ALLOWED_MAX: usize = 256;
 /// Recipients of one broadcast.
 pub const RECIPIENTS_MAX: usize = 64;
 /// Tasks that one agent can be set to hold at once.

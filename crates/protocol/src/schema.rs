@@ -59,6 +59,7 @@ described! {
     }
     Text: {
         "type": "string", "minLength": 1, "maxLength": TEXT_BYTES_MAX, "pattern": "\\S",
+        "examples": ["Add a login page"],
         "description": "Words: printable, not empty, with secrets masked.",
     }
     VariableName: {

@@ -41,7 +41,10 @@ impl Rates {
 
     /// Takes note of a request with a token that is not in force.
     pub(crate) fn take_wrong(&self, now: Instant) -> Result<(), Duration> {
-        self.draw(None, WRONG_PER_SECOND, now)
+        match self.per_second {
+            Some(_) => self.draw(None, WRONG_PER_SECOND, now),
+            None => Ok(()),
+        }
     }
 
     fn draw(&self, whose: Option<TokenId>, rate: u32, now: Instant) -> Result<(), Duration> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_engine::{Engine, LedgerFailure, causes};
+use baton_engine::{Allow, Engine, LedgerFailure, Outside, causes};
 use baton_protocol::retention::Retention;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -38,6 +38,8 @@ pub struct Options {
     pub retention: Retention,
     /// Where the audit is also written as files, if it is.
     pub audit_dir: Option<PathBuf>,
+    /// Which addresses agents may be called at, beside the public network.
+    pub outgoing: Allow,
     /// Whether to start although records are missing that a checkpoint was signed over.
     pub accept_loss: bool,
     /// How it is reached over the network, if it is.
@@ -162,6 +164,8 @@ async fn run(options: &Options) -> Result<(), ServeError> {
         // An aborted task is what was asked for; a panic in it has said so itself.
         let _ = task.await;
     }
+    // While the ledger is still open: what they hold is looked at once more.
+    engine.end_runs().await;
     // The name goes while the ledger is still locked, so no other coordinator's socket is hit.
     let _ = fs::remove_file(socket.path());
     ended
@@ -178,6 +182,8 @@ fn open(options: &Options, data: &Path) -> Result<Engine, ServeError> {
         }
         other => ServeError::Ledger { why: causes(other) },
     })?;
+    let outside = Outside { workspace: options.workspace.clone(), allow: options.outgoing.clone() };
+    let engine = engine.with_outside(outside).map_err(io_error("make folders for runs"))?;
     Ok(engine.with_retention(options.retention))
 }
 

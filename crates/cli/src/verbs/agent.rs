@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use baton_engine::view::{AgentView, Answer};
-use baton_protocol::agent::{Autonomy, Profile, Risk, Role, WriteScope};
+use baton_protocol::agent::{Autonomy, HealthCheck, Profile, Risk, Role, WriteScope};
 use baton_protocol::command::Command;
 use baton_protocol::event::Event;
 use baton_protocol::id::AgentId;
-use baton_protocol::reach::{Argv, Reach};
+use baton_protocol::reach::{Argv, Reach, Url};
 use baton_protocol::text::Text;
 use baton_protocol::time::{Allowance, Timestamp};
 use clap::{Args, Subcommand};
@@ -19,8 +19,9 @@ use crate::show::Page;
 use crate::show::table::Table;
 use crate::show::time::{both, relative};
 use crate::value::{Skill, word};
-use crate::verbs::health::Health;
+use crate::verbs::health::{Health, Heartbeat};
 use crate::verbs::import::{self, Imported};
+use crate::verbs::reached::Secret;
 use crate::verbs::rows::word_of;
 use crate::verbs::told::told;
 
@@ -42,6 +43,8 @@ enum Verb {
     List(List),
     Show(Show),
     Health(Health),
+    Heartbeat(Heartbeat),
+    Secret(Secret),
     Import(Import),
 }
 
@@ -52,6 +55,8 @@ impl Agent {
             Verb::List(list) => list.run(session),
             Verb::Show(show) => show.run(session),
             Verb::Health(health) => health.run(session),
+            Verb::Heartbeat(heartbeat) => heartbeat.run(session),
+            Verb::Secret(secret) => secret.run(session),
             Verb::Import(import) => import.run(session),
         }
     }
@@ -63,7 +68,9 @@ impl Agent {
 Examples:
   baton agent add builder --capability rust --capability sql:0.6
   baton agent add reviewer --role reviewer --max-risk high --answer-within 5m
-  baton agent add scribe --write-scope 'docs.*' --notify 'notify-send Baton'")]
+  baton agent add scribe --write-scope 'docs.*' --notify 'notify-send Baton'
+  baton agent add linter --command 'cargo clippy --message-format json'
+  baton agent add remote --url https://agents.example.org/baton")]
 struct Add {
     /// The name it answers to: a-z, 0-9 and -
     #[arg(value_name = "AGENT")]
@@ -112,9 +119,19 @@ struct Add {
     /// A command that tells it of news, split at spaces; no shell is involved
     #[arg(long, value_name = "COMMAND")]
     notify: Option<String>,
-    /// A command that succeeds while the agent is well; it runs once a minute, for at most 10 s
-    #[arg(long, value_name = "COMMAND")]
+    /// Run this command for each handoff, split at spaces; no shell is involved
+    #[arg(long, value_name = "COMMAND", conflicts_with = "url")]
+    command: Option<String>,
+    /// Call this address for each handoff
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// A command that succeeds, or an address that answers 200, while the agent is well; it is
+    /// tried once a minute, for at most 10 s
+    #[arg(long, value_name = "COMMAND|URL")]
     health_check: Option<String>,
+    /// How often it says that it is there; after three misses it is not well
+    #[arg(long, value_name = "DURATION")]
+    heartbeat_every: Option<Allowance>,
 }
 
 impl Add {
@@ -139,8 +156,13 @@ impl Add {
         }
         profile.answer_within = self.answer_within;
         profile.notify = self.notify.map(|words| argv(&words, "--notify")).transpose()?;
-        let check = self.health_check.map(|words| argv(&words, "--health-check"));
-        profile.health_check = check.transpose()?;
+        profile.health_check = self.health_check.map(|words| check(&words)).transpose()?;
+        profile.heartbeat_every = self.heartbeat_every;
+        profile.reach = match (self.command, self.url) {
+            (Some(words), _) => Reach::Command { argv: argv(&words, "--command")? },
+            (None, Some(text)) => Reach::Http { url: url(text, "--url")? },
+            (None, None) => Reach::Pull,
+        };
         Ok(profile)
     }
 }
@@ -243,6 +265,7 @@ fn describe(page: &mut Page, view: &AgentView) {
     page.field_if("answers in", profile.answer_within());
     page.field_if("notify", profile.notify.as_ref().map(ToString::to_string));
     page.field_if("check", profile.health_check.as_ref().map(ToString::to_string));
+    page.field_if("heartbeat", profile.heartbeat_every.map(|span| format!("every {span}")));
     let since_when = view.health.unavailable_since.map(|at| both(at, page.now));
     let since_when = since_when.map(|at| format!(" since {at}")).unwrap_or_default();
     page.field("status", format!("{}{since_when}", view.status));
@@ -256,6 +279,19 @@ fn argv(command: &str, option: &str) -> Result<Argv, Failure> {
     Argv::try_from(words).map_err(|error| {
         Failure::usage(format!("{option}: {error}"), "give a program and its arguments")
     })
+}
+
+fn url(text: String, option: &str) -> Result<Url, Failure> {
+    Url::try_from(text).map_err(|error| {
+        Failure::usage(format!("{option}: {error}"), "give an address such as https://example.org")
+    })
+}
+
+fn check(text: &str) -> Result<HealthCheck, Failure> {
+    match text.starts_with("http://") || text.starts_with("https://") {
+        true => Ok(HealthCheck::Http { http: url(text.to_owned(), "--health-check")? }),
+        false => argv(text, "--health-check").map(HealthCheck::Command),
+    }
 }
 
 fn reach(reach: &Reach) -> String {

@@ -1,4 +1,4 @@
-//! `baton agent health`: says that an agent is well, or not.
+//! `baton agent health` and `heartbeat`: say that an agent is well, or not, or just there.
 
 use baton_protocol::command::{Command, ReportHealth};
 use baton_protocol::event::Event;
@@ -50,5 +50,30 @@ impl Health {
             }
             _ => None,
         })
+    }
+}
+
+/// Say that an agent is there
+///
+/// An agent that was added with --heartbeat-every says so at least that often; after three misses
+/// no new work goes to it until it is heard of again. Whatever it does with its token counts, too.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  while sleep 20; do baton agent heartbeat builder; done")]
+pub(crate) struct Heartbeat {
+    /// Which one
+    #[arg(value_name = "AGENT")]
+    agent: AgentId,
+}
+
+impl Heartbeat {
+    pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+        let path = format!("/v1/agents/{}/heartbeat", self.agent);
+        session.client.post(&path, &serde_json::json!({}))?;
+        match session.out.json {
+            true => session.out.value(&serde_json::json!({ "agent": self.agent })),
+            false => Ok(()),
+        }
     }
 }

@@ -21,6 +21,7 @@ mod list;
 mod lock;
 mod pass;
 mod proof;
+mod reached;
 mod reassign;
 mod rows;
 mod serve;
@@ -72,6 +73,7 @@ pub(crate) enum Verb {
     Unlock(lock::Unlock),
     List(list::List),
     Show(show::Show),
+    Logs(reached::Logs),
     Stats(stats::Stats),
     Top(top::Top),
     Audit(audit::Audit),
@@ -117,6 +119,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Unlock(unlock) => unlock.run(&session(global, out)?),
         Verb::List(list) => list.run(&session(global, out)?),
         Verb::Show(show) => show.run(&session(global, out)?),
+        Verb::Logs(logs) => logs.run(&session(global, out)?),
         Verb::Top(top) => top.run(session(global, out)?),
         Verb::Stats(stats) => stats.run(&session(global, out)?),
         Verb::Audit(audit) => match audit.offline(out) {

@@ -120,6 +120,7 @@ impl Serve {
             idle_after,
             retention: settings.retention,
             audit_dir: settings.audit_dir,
+            outgoing: settings.outgoing,
             accept_loss: self.accept_loss,
             network,
             requests_per_second: settings.requests_per_second,

@@ -28,6 +28,14 @@ impl Service {
         Self::on(Desk::with(agents), &["--listen", "127.0.0.1:0"])
     }
 
+    /// The same, where each token has so many requests a second; 0 means any number.
+    pub(crate) fn paced(agents: &[&str], requests_per_second: u32) -> Self {
+        let desk = Desk::with(agents);
+        let config = format!("requests_per_second = {requests_per_second}\n");
+        std::fs::write(desk.path().join(".baton/config.toml"), config).expect("a file");
+        Self::on(desk, &["--listen", "127.0.0.1:0"])
+    }
+
     /// Serves a workspace.
     pub(crate) fn on(desk: Desk, how: &[&str]) -> Self {
         desk.run(&["stop"]).ok();
@@ -148,13 +156,20 @@ impl<'a> Request<'a> {
         for (name, value) in headers {
             text += &format!("{name}: {value}\r\n");
         }
-        if !body.is_empty() {
+        if !body.is_empty() && !headers.iter().any(|(name, _)| *name == "content-type") {
             text += "content-type: application/json\r\n";
         }
         text += "\r\n";
         text += body;
         stream.write_all(text.as_bytes())?;
         Ok(BufReader::new(stream))
+    }
+
+    /// Sends it and reads how the answer begins.
+    pub(crate) fn begun(&self, address: &str) -> Answer {
+        let mut stream = self.open(address).expect("a connection");
+        let (status, headers) = head(&mut stream).expect("an answer");
+        Answer { status, headers, body: String::new() }
     }
 
     /// Sends it and reads the whole answer. After an error nobody knows whether it was heard.

@@ -76,7 +76,7 @@ impl MessageType {
             Self::TaskSuspended => &["escalated"],
             Self::TaskReclaimed => &["reclaimed"],
             Self::ContextUpdate => &["variables_set", "artifact_added", "artifact_marked"],
-            Self::Error => &["timeout", "overdue", "health_reported"],
+            Self::Error => &["timeout", "undelivered", "overdue", "health_reported"],
             Self::HandoffRejected => &["rejected"],
             Self::HandoffDeferred => &["deferred"],
             Self::HandoffQueued => &["queued"],
@@ -279,7 +279,9 @@ fn kind(event: &Event) -> Option<MessageType> {
         Event::VariablesSet { .. } | Event::ArtifactAdded { .. } | Event::ArtifactMarked { .. } => {
             MessageType::ContextUpdate
         }
-        Event::TimedOut { .. } | Event::Overdue { .. } => MessageType::Error,
+        Event::TimedOut { .. } | Event::Undelivered { .. } | Event::Overdue { .. } => {
+            MessageType::Error
+        }
         Event::HealthReported { healthy: false, .. } => MessageType::Error,
         Event::HealthReported { healthy: true, .. } => MessageType::AgentHealthy,
         Event::Rejected { .. } => MessageType::HandoffRejected,

@@ -6,7 +6,10 @@ use baton_protocol::agent::Grant;
 use baton_protocol::command::{Actor, Submission};
 use serde_json::{Value, json};
 
+mod calls;
+mod heartbeats;
 mod messages;
+mod runs;
 mod scene;
 mod teams;
 

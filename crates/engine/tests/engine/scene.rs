@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use baton_engine::view::Answer;
-use baton_engine::{Engine, ManualClock, MemoryLedger, SubmitError};
+use baton_engine::view::{Answer, HandoffView};
+use baton_engine::{Allow, Engine, ManualClock, MemoryLedger, Outside, SubmitError};
 use baton_protocol::command::{Actor, Submission};
 use baton_protocol::id::{AgentId, CommandId};
 use baton_protocol::time::{Allowance, Timestamp};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 pub(crate) struct Scene {
     pub(crate) engine: Engine,
@@ -69,4 +70,123 @@ impl Scene {
         let id = passed.handoff.expect("a handoff");
         self.engine.handoff(Actor::Operator, id).await.expect("it is there").line.state
     }
+}
+
+/// A scene in which agents are run and called, with a workspace and an outbox that is carried out.
+pub(crate) struct Stage {
+    pub(crate) scene: Scene,
+    pub(crate) workspace: TempDir,
+    outbox: tokio::task::JoinHandle<()>,
+}
+
+impl Stage {
+    /// One in which the services on this machine may be called.
+    pub(crate) async fn new() -> Self {
+        Self::allowing(&["127.0.0.0/8"]).await
+    }
+
+    pub(crate) async fn allowing(words: &[&str]) -> Self {
+        let mut scene = Scene::new().await;
+        let workspace = tempfile::tempdir().expect("a folder");
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let allow = Allow::of(&words).expect("it allows something");
+        let outside = Outside { workspace: workspace.path().to_owned(), allow };
+        scene.engine = scene.engine.with_outside(outside).expect("folders for runs");
+        let outbox = carry_out(&scene.engine);
+        Self { scene, workspace, outbox }
+    }
+
+    /// Ends the coordinator as far as runs are concerned, and begins another on the same ledger.
+    pub(crate) async fn restart(&mut self) {
+        self.outbox.abort();
+        self.scene.engine.end_runs().await;
+        self.scene.ledger.restart().expect("the lines read back");
+        let outside =
+            Outside { workspace: self.workspace.path().to_owned(), allow: Allow::default() };
+        let engine = Engine::on(self.scene.ledger.clone(), self.scene.clock.clone());
+        self.scene.engine = engine.with_outside(outside).expect("folders for runs");
+        self.outbox = carry_out(&self.scene.engine);
+    }
+
+    pub(crate) async fn register(&mut self, profile: Value) {
+        self.scene.ask(Actor::Operator, json!({ "register": profile })).await;
+    }
+
+    /// Makes `builder` a command that `sh` reads, so that a test can say much in few words.
+    pub(crate) async fn script(&mut self, script: &str) {
+        let argv = json!(["sh", "-c", script]);
+        self.register(json!({ "id": "builder", "reach": { "command": { "argv": argv } } })).await;
+    }
+
+    /// The handoff as soon as it is as it should be.
+    pub(crate) async fn until(
+        &self,
+        passed: &Answer,
+        fits: impl Fn(&HandoffView) -> bool,
+    ) -> HandoffView {
+        let id = passed.handoff.expect("a handoff");
+        let engine = &self.scene.engine;
+        let mut changes = engine.changes();
+        let wait = async {
+            loop {
+                changes.mark_unchanged();
+                let view = engine.handoff(Actor::Operator, id).await.expect("it is there");
+                if fits(&view) {
+                    return view;
+                }
+                changes.changed().await.expect("the ledger goes on");
+            }
+        };
+        let waited = tokio::time::timeout(std::time::Duration::from_secs(30), wait).await;
+        match waited {
+            Ok(view) => view,
+            Err(_) => panic!("{:#?}", engine.handoff(Actor::Operator, id).await),
+        }
+    }
+
+    /// The handoff as soon as it is in this state.
+    pub(crate) async fn state(&self, passed: &Answer, state: &str) -> HandoffView {
+        self.until(passed, |view| view.line.state == state).await
+    }
+
+    /// What the run said, as soon as it said `word`.
+    pub(crate) async fn said(&self, passed: &Answer, word: &str) -> String {
+        let id = passed.handoff.expect("a handoff");
+        let engine = &self.scene.engine;
+        let mut grown = engine.logs_grown();
+        loop {
+            grown.mark_unchanged();
+            let page = engine.log(Actor::Operator, id, 0).await.expect("a log");
+            if page.text.contains(word) {
+                return page.text;
+            }
+            let more = tokio::time::timeout(std::time::Duration::from_secs(30), grown.changed());
+            more.await.expect("it says something").expect("the engine goes on");
+        }
+    }
+
+    /// Returns once nothing is left to be carried out.
+    pub(crate) async fn settled(&self) {
+        let engine = &self.scene.engine;
+        let mut changes = engine.changes();
+        loop {
+            changes.mark_unchanged();
+            if engine.status().await.expect("status").outbox == 0 {
+                return;
+            }
+            let more = tokio::time::timeout(std::time::Duration::from_secs(30), changes.changed());
+            more.await.expect("it is carried out").expect("the ledger goes on");
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.outbox.abort();
+    }
+}
+
+fn carry_out(engine: &Engine) -> tokio::task::JoinHandle<()> {
+    let engine = engine.clone();
+    tokio::spawn(async move { engine.run_outbox().await })
 }

@@ -8,7 +8,8 @@ mod running;
 pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
 pub use running::{
-    IssueToken, Reassign, Reassigned, ReportHealth, RevokeToken, Settle, Wake, WakeHold,
+    IssueToken, Reassign, Reassigned, ReportHealth, RevokeToken, Settle, Undelivered, Wake,
+    WakeHold,
 };
 
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,8 @@ pub enum Command {
     /// Look at a hold whose time has come. Only Baton itself asks this.
     #[cfg_attr(feature = "schema", schemars(skip))]
     WakeHold(WakeHold),
+    /// A handoff did not get to its receiver. Only Baton itself asks this.
+    Undelivered(Undelivered),
     /// An effect was carried out. Only Baton itself asks this.
     #[cfg_attr(feature = "schema", schemars(skip))]
     Settle(Settle),
@@ -210,6 +213,7 @@ impl Command {
             | Command::Reject(Reject { handoff, .. })
             | Command::Defer(Defer { handoff, .. })
             | Command::Cancel(Cancel { handoff, .. })
+            | Command::Undelivered(Undelivered { handoff, .. })
             | Command::Wake(Wake { handoff }) => Target::Handoff(*handoff),
             Command::Return(give) => Target::Handoff(give.handoff),
             Command::Progress(Progress { workflow, .. })

@@ -85,6 +85,7 @@ impl Command {
             Self::RevokeToken(_) => "revoke_token",
             Self::Wake(_) => "wake",
             Self::WakeHold(_) => "wake_hold",
+            Self::Undelivered(_) => "undelivered",
             Self::Settle(_) => "settle",
             Self::Prune(_) => "prune",
         }
@@ -113,7 +114,7 @@ impl Command {
             "register" => &[OPERATOR, &["reserved-name", "too-many"]],
             "issue_token" => &[AGENT, OPERATOR, &["bad-digest", "too-many", "view-of-agent"]],
             "revoke_token" => &[AGENT, OPERATOR, &["unknown-token"]],
-            "wake" => &[HANDOFF, COORDINATOR],
+            "wake" | "undelivered" => &[HANDOFF, COORDINATOR],
             "wake_hold" => &[WORKFLOW, COORDINATOR],
             "settle" => &[COORDINATOR],
             "prune" => &[OPERATOR],

@@ -54,6 +54,18 @@ pub struct WakeHold {
     pub fence: Fence,
 }
 
+/// Says that a handoff did not get to an agent that Baton reaches by itself.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Undelivered {
+    /// Which one.
+    pub handoff: HandoffId,
+    /// To whom.
+    pub agent: AgentId,
+    /// What stood in the way.
+    pub reason: Text,
+}
+
 /// Gives work from a stuck holder to another.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -25,8 +25,7 @@ pub(super) fn decide(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let (id, workflow, handoff) = world.handoff(accept.handoff)?;
-    let handoff_id = accept.handoff;
-    let by = ask.actor.agent();
+    let (handoff_id, by) = (accept.handoff, ask.actor.agent());
     match &handoff.state {
         State::Initiated { .. } | State::Deferred { .. } => (),
         State::AwaitingApproval => {
@@ -85,7 +84,8 @@ pub(super) fn decide(
         ]
     };
     let sender = &handoff.terms.from_agent;
-    let effects = news::tell(world, sender, id, handoff_id, News::Accepted).into_iter().collect();
+    let mut effects = news::runs(&agent.profile, id, handoff_id, workflow.fence.next());
+    effects.extend(news::tell(world, sender, id, handoff_id, News::Accepted));
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 

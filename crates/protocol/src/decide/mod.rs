@@ -25,6 +25,7 @@ mod returning;
 mod route;
 mod settle;
 mod start;
+mod undelivered;
 mod variables;
 mod wake;
 
@@ -72,6 +73,7 @@ fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Re
         Command::RevokeToken(revoke) => agent::revoke_token(world, ask, revoke),
         Command::Wake(wake) => wake::decide(world, ask, wake, now),
         Command::WakeHold(wake) => wake::hold(world, ask, wake, now),
+        Command::Undelivered(lost) => undelivered::decide(world, ask, lost, now),
         Command::Settle(settle) => settle::decide(world, ask, settle),
         Command::Prune(prune) => prune::decide(world, ask, prune, now),
     }

@@ -23,13 +23,7 @@ pub(super) fn decide(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     holder::operator_only(ask, "prune the ledger")?;
-    let unfinished: BTreeSet<WorkflowId> = world
-        .outbox
-        .values()
-        .map(|effect| match effect {
-            Effect::Notify { workflow, .. } => *workflow,
-        })
-        .collect();
+    let unfinished: BTreeSet<WorkflowId> = world.outbox.values().map(Effect::workflow).collect();
     let due = prune.past.iter().filter(|past| {
         let id = past.workflow;
         prune.retention.kept_until(past) <= now

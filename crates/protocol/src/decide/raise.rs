@@ -6,7 +6,7 @@ use crate::agent::Role;
 use crate::decide::arrival::{self, Arrival};
 use crate::decide::route::{self, Wanted};
 use crate::decide::{news, pass};
-use crate::effect::{Effect, News};
+use crate::effect::Effect;
 use crate::event::Event;
 use crate::handoff::{Assessment, Delegation, Escalation, Handoff, Kind, Matter, Terms, Trigger};
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
@@ -35,7 +35,7 @@ pub(super) struct Raise<'a> {
 }
 
 /// The events of raising it, and whom to tell.
-pub(super) type Raised = (Vec<Event>, Option<Effect>);
+pub(super) type Raised = (Vec<Event>, Vec<Effect>);
 
 impl Raise<'_> {
     /// Raises it; nothing comes of it if nobody stands above.
@@ -62,7 +62,7 @@ impl Raise<'_> {
         let matter = self.matter;
         let kind = Kind::Escalation(Escalation { level, matter, trail, back, blocking });
         let to_agent = to.profile.id.clone();
-        let told = news::tell(self.world, &to_agent, self.id, self.handoff, News::Arrived);
+        let told = news::arrived(self.world, &to_agent, self.id, self.handoff);
         let terms = Box::new(self.terms(to_agent, kind));
         let arrival = arrival::at(self.world, Some(self.workflow), to, &terms, now);
         let Arrival { answer_by, queued } = arrival;
@@ -73,7 +73,7 @@ impl Raise<'_> {
             events.push(pass::waits(self.workflow, self.from.1, self.handoff));
         }
         events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued });
-        Some((events, told.filter(|_| !queued)))
+        Some((events, if queued { Vec::new() } else { told }))
     }
 
     fn wanted(&self) -> Wanted<'_> {

@@ -59,7 +59,9 @@ fn handoff(
     let gap = agent.profile.gap(&handoff.terms.required_capabilities);
     let (reason, by) = (reassign.reason.clone(), to.clone());
     effects.extend(news::tell(world, &handoff.to, id, handoff_id, News::Cancelled));
-    effects.extend(news::tell(world, &to, id, handoff_id, News::Arrived).filter(|_| !queued));
+    if !queued {
+        effects.extend(news::arrived(world, &to, id, handoff_id));
+    }
     let moved = Event::Reassigned { handoff: handoff_id, to, reason, gap, answer_by, released };
     events.push(moved);
     if queued {
@@ -119,7 +121,7 @@ fn workflow(
     if to_agent != by {
         let handoff = ask.id.handoff();
         let to = world.agent(&to_agent)?;
-        let told = news::tell(world, &to_agent, id, handoff, News::Arrived);
+        let told = news::arrived(world, &to_agent, id, handoff);
         let terms = Box::new(Terms {
             id: handoff,
             from_agent: by,
@@ -142,7 +144,7 @@ fn workflow(
             traceparent: workflow.trace_under(id, workflow.owner),
         });
         let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &terms, now);
-        effects.extend(told.filter(|_| !queued));
+        effects.extend(told.into_iter().filter(|_| !queued));
         let (variables, artifacts) = Default::default();
         events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued });
     }

@@ -118,8 +118,7 @@ fn rerouted(
         events.push(Event::Queued { handoff: handoff_id, by: to, give_up });
         return (events, Vec::new());
     }
-    let told = news::tell(world, &to, id, handoff_id, News::Arrived);
-    (events, told.into_iter().collect())
+    (events, news::arrived(world, &to, id, handoff_id))
 }
 
 /// Who is asked instead, if anybody.

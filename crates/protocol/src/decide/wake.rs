@@ -106,7 +106,7 @@ pub(super) fn hold(
     let mut events = vec![Event::Overdue { fence }];
     let (more, told) = raise.decide(now).unwrap_or_default();
     events.extend(more);
-    Ok(Decision { stream, events, effects: told.into_iter().collect() })
+    Ok(Decision { stream, events, effects: told })
 }
 
 type Outcome = (Vec<Event>, Vec<Effect>);
@@ -136,8 +136,7 @@ fn sent_again(
     let answer_by = to
         .and_then(|agent| arrival::answer_by(Some(workflow), &agent.profile, &handoff.terms, now));
     let event = Event::Resent { handoff: handoff.terms.id, answer_by };
-    let told = news::tell(world, &handoff.to, id, handoff.terms.id, News::Arrived);
-    (vec![event], told.into_iter().collect())
+    (vec![event], news::arrived(world, &handoff.to, id, handoff.terms.id))
 }
 
 /// Nobody answered in time. An agent that is full is busy, not gone.
@@ -204,7 +203,7 @@ fn timed_out(
             let detail = Detail::PassedOn { to: ask.id.handoff() };
             (raised, (Vec::new(), told), detail)
         }
-        None => (Vec::new(), (Vec::new(), None), Detail::TimedOut),
+        None => (Vec::new(), (Vec::new(), Vec::new()), Detail::TimedOut),
     };
     events.extend(before);
     events.push(Event::Failed { handoff: handoff_id, detail, released: Vec::new() });

@@ -219,6 +219,17 @@ pub enum Event {
         /// When it comes back.
         until: Timestamp,
     },
+    /// It did not get to its receiver.
+    Undelivered {
+        /// Which one.
+        handoff: HandoffId,
+        /// To whom.
+        by: AgentId,
+        /// What stood in the way.
+        reason: Text,
+        /// When it is sent again.
+        resend_at: Timestamp,
+    },
     /// A deferred or queued handoff was sent (again).
     Resent {
         /// Which one.
@@ -403,6 +414,7 @@ impl Event {
             Self::Accepted { .. } => "accepted",
             Self::Rejected { .. } => "rejected",
             Self::Deferred { .. } => "deferred",
+            Self::Undelivered { .. } => "undelivered",
             Self::Resent { .. } => "resent",
             Self::Reminded { .. } => "reminded",
             Self::TimedOut { .. } => "timeout",
@@ -451,6 +463,7 @@ impl Event {
             | Self::Queued { handoff, .. }
             | Self::Rerouted { handoff, .. }
             | Self::Reassigned { handoff, .. }
+            | Self::Undelivered { handoff, .. }
             | Self::Resent { handoff, .. }
             | Self::Reminded { handoff, .. }
             | Self::TimedOut { handoff, .. }

@@ -32,6 +32,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
                 State::Initiated { answer_by: *answer_by, called }
             });
         }
+        Event::Undelivered { handoff, resend_at, .. } => resend(world, id, *handoff, *resend_at),
         Event::Reminded { handoff, due } => set_state(world, id, *handoff, |handoff| {
             let mut state = handoff.state.clone();
             if let State::Accepted { due: next, .. } = &mut state {
@@ -41,12 +42,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         }),
         Event::TimedOut { handoff, fence, resend_at, .. } => {
             end_hold(world, id, *fence);
-            if let Some(until) = resend_at {
-                set_state(world, id, *handoff, |handoff| {
-                    handoff.attempts.resends += 1;
-                    State::Queued { until: Some(*until), give_up: None }
-                });
-            }
+            resend_at.iter().for_each(|until| resend(world, id, *handoff, *until));
         }
         Event::Completed { handoff, result, variables, artifacts, .. } => {
             with_workflow(world, id, |workflow| {
@@ -80,6 +76,14 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),
     }
+}
+
+/// It is sent again later, and that counts.
+fn resend(world: &mut World, id: WorkflowId, handoff: HandoffId, until: Timestamp) {
+    set_state(world, id, handoff, |handoff| {
+        handoff.attempts.resends += 1;
+        State::Queued { until: Some(until), give_up: None }
+    });
 }
 
 /// An attempt ended: whoever said no is there, and whoever did not answer is not.

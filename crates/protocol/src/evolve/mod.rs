@@ -111,6 +111,7 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         | Event::Queued { .. }
         | Event::Rerouted { .. }
         | Event::Reassigned { .. }
+        | Event::Undelivered { .. }
         | Event::Resent { .. }
         | Event::Reminded { .. }
         | Event::TimedOut { .. }

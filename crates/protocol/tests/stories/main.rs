@@ -9,5 +9,6 @@ mod delegations;
 mod escalations;
 mod queues;
 mod routes;
+mod runs;
 mod sequences;
 mod timeouts;

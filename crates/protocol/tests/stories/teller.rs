@@ -12,6 +12,8 @@ use baton_protocol::workflow::Ending;
 use baton_protocol::{Timer, World, decide, evolve};
 use serde_json::{Value, json};
 
+use crate::runs::{brought, reached};
+
 /// Checks that the story goes as expected.
 pub(crate) fn check(script: &str, expect: expect_test::Expect) {
     expect.assert_eq(&Teller::new().tell(script));
@@ -110,6 +112,11 @@ impl Teller {
             }}),
             "registers" => json!({ "register": {
                 "id": rest.first(), "capabilities": [named("knowing")], "max_concurrent_tasks": 1,
+                "reach": reached(named("as")),
+            }}),
+            "misses" => json!({ "undelivered": {
+                "handoff": named("with").and_then(|name| self.handoff(name)),
+                "agent": rest.first(), "reason": "no answer",
             }}),
             "looks" => {
                 json!({ "wake": { "handoff": rest.last().and_then(|name| self.handoff(name)) } })
@@ -253,7 +260,7 @@ impl Teller {
             Ok(decision) if decision.events.is_empty() => "nothing new".to_owned(),
             Ok(decision) => {
                 let events: Vec<_> = decision.events.iter().map(|e| self.event(e)).collect();
-                events.join(", ")
+                events.join(", ") + &brought(&decision.effects)
             }
         }
     }
@@ -304,6 +311,9 @@ impl Teller {
         match event {
             Event::Deferred { handoff, until, .. } => {
                 format!("{} deferred until {}", h(handoff), secs(*until))
+            }
+            Event::Undelivered { handoff, by, resend_at, .. } => {
+                format!("{} did not get to {by}, again at {}", h(handoff), secs(*resend_at))
             }
             Event::Resent { handoff, .. } => format!("{} sent again", h(handoff)),
             Event::Reminded { handoff, due: Due::Timeout(at) | Due::Return(at) } => {

@@ -12,7 +12,6 @@ const OWN: &[(&str, u16)] = &[
     ("too-slow", 408),
     ("ambiguous-id", 409),
     ("not-a-question", 409),
-    ("cannot-write", 409),
     ("too-large", 413),
     ("not-json", 415),
     ("bad-input", 422),

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use axum::http::Method;
 use baton_protocol::command::Command;
+use baton_protocol::id::AgentId;
+use baton_protocol::limits::KEY_BYTES_MAX;
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
@@ -107,7 +109,9 @@ impl Operation {
             answers,
             problems,
         };
-        new.refuses(CALLER).header("Baton-As", "The agent for whom the operator acts.")
+        let schema: Describe = Box::new(|schemas| schemas.taken::<AgentId>());
+        let says = "The agent for whom the operator acts.";
+        new.refuses(CALLER).header_as("Baton-As", says, schema)
     }
 
     pub(super) fn within(self, section: Section) -> Self {
@@ -146,8 +150,11 @@ impl Operation {
     }
 
     /// A header that may be left out.
-    pub(crate) fn header(mut self, name: &'static str, says: &'static str) -> Self {
-        let schema: Describe = Box::new(|_| json!({ "type": "string" }));
+    pub(crate) fn header(self, name: &'static str, says: &'static str) -> Self {
+        self.header_as(name, says, Box::new(|_| json!({ "type": "string" })))
+    }
+
+    fn header_as(mut self, name: &'static str, says: &'static str, schema: Describe) -> Self {
         self.parameters.push(Parameter { name, place: "header", says, schema });
         self
     }
@@ -250,10 +257,12 @@ impl Operation {
 
     /// It is a change, which a caller can name.
     pub(crate) fn keyed(self) -> Self {
-        self.refuses(CHANGE).header(
-            "Idempotency-Key",
-            "Names this asking: the same key, asked again, is answered as it was the first time.",
-        )
-        .header("traceparent", "The span it is asked from; a pass and an acceptance keep it.")
+        let says = "Names this asking: the same key, asked again, is answered as it was at first.";
+        let key = json!({ "type": "string", "pattern": "^[!-~]+$", "maxLength": KEY_BYTES_MAX });
+        let trace =
+            "The span it is asked from, by W3C Trace Context; a pass and an acceptance keep it.";
+        self.refuses(CHANGE)
+            .header_as("Idempotency-Key", says, Box::new(move |_| key.clone()))
+            .header("traceparent", trace)
     }
 }

@@ -52,13 +52,9 @@ impl Schemas {
         let apart = apart(&taken, &answered);
         let mut all = answered;
         for (name, schema) in taken {
-            if !apart.contains(&name) {
-                all.insert(name, schema);
-                continue;
-            }
             let mut schema = marked(schema);
             settle(&mut schema, &apart);
-            all.insert(format!("{name}Input"), schema);
+            all.insert(if apart.contains(&name) { input(&name) } else { name }, schema);
         }
         settle(document, &apart);
         document["components"]["schemas"] = Value::Object(all);
@@ -78,17 +74,16 @@ fn apart(taken: &Map<String, Value>, answered: &Map<String, Value>) -> BTreeSet<
         };
         let more = both.iter().filter(|(name, one, _)| !apart.contains(*name) && refers(one));
         let more: Vec<String> = more.map(|(name, ..)| (*name).clone()).collect();
-        // A type that is only taken keeps its name, whatever it refers to.
         if more.is_empty() {
-            let only = taken.iter().filter(|(name, schema)| {
-                !answered.contains_key(*name) && refers(schema) && !apart.contains(*name)
-            });
-            let only: Vec<String> = only.map(|(name, _)| name.clone()).collect();
-            apart.extend(only);
             return apart;
         }
         apart.extend(more);
     }
+}
+
+/// The name of what is taken, where it differs from what is answered.
+fn input(name: &str) -> String {
+    format!("{name}Input")
 }
 
 const MARK: &str = "taken:";
@@ -102,7 +97,7 @@ fn marked(mut schema: Value) -> Value {
 /// Gives each marked reference the name that it has now.
 fn settle(value: &mut Value, apart: &BTreeSet<String>) {
     each_reference(value, &mut |name| match name.strip_prefix(MARK) {
-        Some(name) if apart.contains(name) => format!("{name}Input"),
+        Some(name) if apart.contains(name) => input(name),
         Some(name) => name.to_owned(),
         None => name.to_owned(),
     });

@@ -74,6 +74,7 @@ async fn list(
 /// A decision.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ApprovalDecision")]
 struct Decision {
     /// Whether it is yes; no means that the one who asked hears that it failed.
     approved: bool,
@@ -115,6 +116,9 @@ async fn decide(
 
 /// The fence of the asker's hold on the question, taking it first if nobody has.
 async fn held(app: &App, actor: &Actor, key: &Key, id: HandoffId) -> Result<Fence, Problem> {
+    if *actor == Actor::Viewer {
+        return Err(Refusal::ViewOnly.into());
+    }
     let view: HandoffView = app.engine.handoff(actor.clone(), id).await?;
     if view.escalation.is_none() {
         let detail = format!("handoff {id} is a {}, not a question", view.line.kind);

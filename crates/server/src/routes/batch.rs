@@ -43,6 +43,7 @@ pub(super) fn routes(api: Api) -> Api {
 /// One command of a batch.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "BatchLine")]
 struct Line {
     /// Its idempotency key.
     #[serde(default)]
@@ -53,6 +54,7 @@ struct Line {
 
 /// What one command came to: an answer, or a problem.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "BatchOutcome")]
 struct Outcome {
     /// The number of its line, from 1.
     line: usize,

@@ -47,7 +47,7 @@ pub(super) fn routes(api: Api) -> Api {
                 .detail("It changes nothing in the ledger and takes no key.")
                 .takes::<BackupInput>()
                 .answers::<BackupAnswer>(200, "What was copied.")
-                .refuses(&["cannot-write", "disk-full"]),
+                .refuses(&["disk-full"]),
             backup,
         )
         .route(

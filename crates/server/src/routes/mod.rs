@@ -14,6 +14,7 @@ mod inbox;
 mod locks;
 mod messages;
 mod proof;
+mod runs;
 mod tokens;
 mod variables;
 mod wait;
@@ -79,6 +80,7 @@ fn all() -> Api {
     let api = approvals::routes(api);
     let api = locks::routes(api);
     let api = agents::routes(api);
+    let api = runs::routes(api);
     let api = tokens::routes(api);
     let api = messages::routes(api);
     let api = events::routes(api);
@@ -131,3 +133,6 @@ async fn not_so() -> Problem {
     let status = StatusCode::METHOD_NOT_ALLOWED;
     Problem::new(status, "no-such-method", "this path does not take that method", hint)
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,7 +37,7 @@ pub(super) fn routes(api: Api) -> Api {
             )
             .takes::<ExportInput>()
             .answers::<Exported>(200, "What was written.")
-            .refuses(&["unknown-workflow", "cannot-write", "disk-full"]),
+            .refuses(&["unknown-workflow", "disk-full"]),
         export,
     )
     .route(

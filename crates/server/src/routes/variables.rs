@@ -103,6 +103,7 @@ async fn find(
 /// A new value.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "VariableWrite")]
 struct Written {
     /// What it says from now on.
     value: VariableValue,

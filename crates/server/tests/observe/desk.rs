@@ -60,6 +60,7 @@ impl Desk {
             idle_after: None,
             retention: Default::default(),
             audit_dir: None,
+            outgoing: Default::default(),
             accept_loss: false,
             network,
             requests_per_second: None,

@@ -7,7 +7,6 @@ use crate::agent::{Agent, Fit};
 use crate::command::{Pass, Recipient, Submission};
 use crate::decide::retry::Why;
 use crate::decide::{arrival, artifact, news};
-use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Broadcast, Detail, Kind};
 use crate::id::{AgentId, GroupId, HandoffId};
@@ -62,10 +61,8 @@ pub(super) fn decide(
                 refused += usize::from(to.return_expected);
                 events.extend(turned_away(handoff, &to.agent, why));
             }
-            None => {
-                let told = news::tell(world, &to.agent, sender.id, handoff, News::Arrived);
-                effects.extend(told.filter(|_| !queued));
-            }
+            None if queued => (),
+            None => effects.extend(news::arrived(world, &to.agent, sender.id, handoff)),
         }
     }
     // Where nothing need come back, there is nothing to wait for.

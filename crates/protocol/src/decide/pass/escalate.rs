@@ -9,7 +9,6 @@ use crate::command::{Pass, Submission};
 use crate::decide::arrival::{self, Arrival};
 use crate::decide::route::{self, Wanted};
 use crate::decide::{artifact, news};
-use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Assessment, Escalation, Kind, Matter};
 use crate::id::{AgentId, Fence, HandoffId};
@@ -61,9 +60,11 @@ pub(super) fn decide(
         waits(workflow, sender.fence, handoff),
         Event::Initiated { terms, variables: sender.changes, artifacts, answer_by, queued },
     ];
-    let told = news::tell(world, &to_agent, sender.id, handoff, News::Arrived);
-    let stream = StreamId::Workflow(sender.id);
-    Ok(Decision { stream, events, effects: told.filter(|_| !queued).into_iter().collect() })
+    let effects = match queued {
+        true => Vec::new(),
+        false => news::arrived(world, &to_agent, sender.id, handoff),
+    };
+    Ok(Decision { stream: StreamId::Workflow(sender.id), events, effects })
 }
 
 /// The event by which the holder `fence` waits for the decision on `escalation`.

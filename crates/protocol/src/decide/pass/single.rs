@@ -7,7 +7,6 @@ use crate::agent::{Agent, Fit, Role};
 use crate::command::{Pass, PassKind, Submission};
 use crate::decide::retry::{self, Why};
 use crate::decide::{arrival, artifact, news, route};
-use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{AtCapacity, Cause, Handoff, Kind, Priority, Terms};
 use crate::refusal::Refusal;
@@ -72,10 +71,7 @@ fn initiate(
             effects
         }
         None if queued => Vec::new(),
-        None => {
-            let handoff = begun.terms.id;
-            news::tell(world, &begun.to, sender.id, handoff, News::Arrived).into_iter().collect()
-        }
+        None => news::arrived(world, &begun.to, sender.id, begun.terms.id),
     };
     Ok(Decision { stream: StreamId::Workflow(sender.id), events, effects })
 }

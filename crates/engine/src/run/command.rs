@@ -1,0 +1,267 @@
+//! Agents that are commands: Baton runs them while they hold something, and ends them when they do
+//! not.
+//!
+//! At least once: a run that was under way when the coordinator went away is ended and begun again
+//! under the same hold.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use baton_protocol::command::Actor;
+use baton_protocol::id::HandoffId;
+use baton_protocol::reach::Argv;
+use baton_protocol::trace::TraceParent;
+use baton_store::LedgerError;
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use super::Outside;
+use super::child::Child;
+use super::orphan;
+use super::outcome::{Held, Outcome, Standing, Told};
+use super::output::{self, Log, Said};
+use crate::engine::Engine;
+use crate::query::QueryError;
+
+/// How long what a run left behind may go on talking after the run itself has ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How one process ended.
+enum Ended {
+    /// By itself.
+    Exit(ExitStatus, Said, String),
+    /// It never began.
+    NotStarted(String),
+    /// What it worked on is over, or another has it.
+    Gone,
+    /// Its time was up.
+    Overdue,
+    /// The coordinator ends.
+    Stopping,
+}
+
+/// Runs the command of an agent for what it holds. Returns what to note when that is over; nothing
+/// when the coordinator ends first, and another one is to go on.
+pub(super) async fn run(
+    engine: &Engine,
+    outside: &Outside,
+    argv: &Argv,
+    held: &Held,
+    from_before: bool,
+) -> Result<Option<String>, LedgerError> {
+    if from_before {
+        orphan::end(&trace(outside, held), &marks(outside, held)).await;
+    }
+    let mut changes = engine.changes();
+    let mut answered: Option<HandoffId> = None;
+    loop {
+        changes.mark_unchanged();
+        match engine.standing(held).await? {
+            Standing::Gone => return Ok(Some("what it held is over".to_owned())),
+            Standing::Waits(escalation) => {
+                answered = Some(escalation);
+                match engine.changed(&mut changes).await {
+                    true => continue,
+                    false => return Ok(None),
+                }
+            }
+            Standing::Held { .. } => (),
+        }
+        let outcome = match once(engine, outside, argv, held, answered).await? {
+            Ended::Stopping => return Ok(None),
+            Ended::Gone => return Ok(Some("ended: what it held is over".to_owned())),
+            Ended::Overdue => {
+                let why = "its run was ended: its time is up";
+                engine.noted(held, &Outcome::failed(why, json!({}))).await?;
+                return Ok(Some(why.to_owned()));
+            }
+            Ended::NotStarted(why) => {
+                Outcome::failed(&format!("could not start: {why}"), json!({}))
+            }
+            Ended::Exit(status, said, tail) => came_to(status, &said, &tail),
+        };
+        match engine.tell(held, outcome).await? {
+            Told::Done(note) => return Ok(Some(note)),
+            Told::Stopping => return Ok(None),
+            Told::Asked => (),
+        }
+    }
+}
+
+fn came_to(status: ExitStatus, said: &Said, tail: &str) -> Outcome {
+    use std::os::unix::process::ExitStatusExt;
+    if status.success() {
+        return Outcome::of(&said.bytes, said.cut);
+    }
+    let ending = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it ended with exit code {code}"),
+        (None, Some(signal)) => format!("it was ended by signal {signal}"),
+        (None, None) => "it ended".to_owned(),
+    };
+    let why = match tail.trim() {
+        "" => ending,
+        tail => format!("{ending}; its output ends with:\n{tail}"),
+    };
+    let (code, signal) = (status.code(), status.signal());
+    Outcome::failed(&why, json!({ "exit_code": code, "signal": signal, "output_tail": tail }))
+}
+
+/// Runs the process once, for as long as what it works on is held.
+async fn once(
+    engine: &Engine,
+    outside: &Outside,
+    argv: &Argv,
+    held: &Held,
+    answered: Option<HandoffId>,
+) -> Result<Ended, LedgerError> {
+    let (package, span) = match engine.package_for(held).await {
+        Ok(package) => package,
+        Err(QueryError::Failed(failure)) => return Err(failure),
+        Err(why) => return Ok(Ended::NotStarted(why.to_string())),
+    };
+    let file = package_file(outside, held);
+    let token = match engine.runs.lend_token(&held.agent) {
+        Ok(token) => token,
+        Err(why) => return Ok(Ended::NotStarted(why)),
+    };
+    let mut facts = marks(outside, held);
+    facts.extend([
+        ("BATON_AGENT", held.agent.to_string()),
+        ("BATON_WORKFLOW", held.workflow.to_string()),
+        ("BATON_TOKEN", token.secret().to_owned()),
+        ("BATON_PACKAGE", file.display().to_string()),
+        ("TRACEPARENT", span.to_string()),
+    ]);
+    facts.extend(answered.map(|id| ("BATON_ANSWER", id.to_string())));
+    let begun = async {
+        super::private_file(&file, &package).await?;
+        let log = output::path(&outside.data(), held.handoff);
+        let log = Log::open(&log, engine.runs.grown.clone()).await?;
+        let child = Child::start(argv, &outside.workspace, &facts, package)?;
+        orphan::leave_trace(&trace(outside, held), child.pid())?;
+        Ok::<_, io::Error>((log, child))
+    };
+    let ended = match begun.await {
+        Ok((log, child)) => watch(engine, held, child, &log).await?,
+        Err(error) => Ended::NotStarted(error.to_string()),
+    };
+    // What remains of a run that was ended, outside its group, too, must not go on under a token
+    // and a hold that are no more.
+    match ended {
+        Ended::Gone | Ended::Overdue | Ended::Stopping => {
+            orphan::end(&trace(outside, held), &marks(outside, held)).await;
+        }
+        Ended::Exit(..) | Ended::NotStarted(_) => drop(std::fs::remove_file(trace(outside, held))),
+    }
+    drop(std::fs::remove_file(&file));
+    Ok(ended)
+}
+
+/// Waits for the process to end, or for a reason to end it.
+async fn watch(
+    engine: &Engine,
+    held: &Held,
+    mut child: Child,
+    log: &Log,
+) -> Result<Ended, LedgerError> {
+    let (said, unheard) = (Mutex::new(Said::default()), Mutex::new(Said::default()));
+    let (out, err) = child.output();
+    let listen = async {
+        let out = async {
+            if let Some(out) = out {
+                output::copy(out, log, &said).await
+            }
+        };
+        let err = async {
+            if let Some(err) = err {
+                output::copy(err, log, &unheard).await
+            }
+        };
+        tokio::join!(out, err);
+    };
+    let mut listen = std::pin::pin!(listen);
+    let reason = reason_to_end(engine, held);
+    let mut reason = std::pin::pin!(reason);
+    let mut heard = false;
+    let ended = loop {
+        tokio::select! {
+            status = child.ended() => break Ok(status),
+            why = &mut reason => break Err(why),
+            () = &mut listen, if !heard => heard = true,
+        }
+    };
+    let status = match ended {
+        Ok(status) => status,
+        Err(why) => {
+            tokio::select! {
+                () = child.end() => (),
+                // What it says to its end belongs in the log.
+                () = async { if !heard { listen.await }; std::future::pending().await } => (),
+            }
+            return why;
+        }
+    };
+    if !heard {
+        // Somebody it left behind may keep its output open.
+        let _ = tokio::time::timeout(LAST_WORDS, &mut listen).await;
+    }
+    child.end().await;
+    let tail = log.tail().await;
+    let said = std::mem::take(&mut *said.lock().await);
+    Ok(match status {
+        Ok(status) => Ended::Exit(status, said, tail),
+        Err(error) => Ended::NotStarted(format!("cannot tell how it ended: {error}")),
+    })
+}
+
+/// Returns once the run has no reason to go on.
+async fn reason_to_end(engine: &Engine, held: &Held) -> Result<Ended, LedgerError> {
+    let mut changes = engine.changes();
+    let mut timed = false;
+    loop {
+        changes.mark_unchanged();
+        match engine.standing(held).await? {
+            Standing::Gone => return Ok(Ended::Gone),
+            // A deadline that was there and is not: it has passed, and that is recorded.
+            Standing::Held { due: None, .. } if timed => return Ok(Ended::Overdue),
+            Standing::Held { due, .. } => timed = due.is_some(),
+            Standing::Waits(_) => (),
+        }
+        if !engine.changed(&mut changes).await {
+            return Ok(Ended::Stopping);
+        }
+    }
+}
+
+impl Engine {
+    /// What the holder gets, as JSON, and the span that its own hang from.
+    async fn package_for(&self, held: &Held) -> Result<(Vec<u8>, TraceParent), QueryError> {
+        let mut package = self.package(Actor::Agent(held.agent.clone()), held.handoff).await?;
+        package.fence = Some(held.fence);
+        let bytes = serde_json::to_vec(&package).map_err(crate::query::unreadable)?;
+        Ok((bytes, package.traceparent))
+    }
+}
+
+fn name(held: &Held) -> String {
+    format!("{}-{}", held.handoff, held.fence)
+}
+
+fn trace(outside: &Outside, held: &Held) -> PathBuf {
+    orphan::path(&outside.data(), &name(held))
+}
+
+fn package_file(outside: &Outside, held: &Held) -> PathBuf {
+    outside.data().join("run").join("runs").join(format!("{}.package.json", name(held)))
+}
+
+/// What tells the processes of this run from all others.
+fn marks(outside: &Outside, held: &Held) -> Vec<(&'static str, String)> {
+    vec![
+        ("BATON_WORKSPACE", outside.workspace.display().to_string()),
+        ("BATON_HANDOFF", held.handoff.to_string()),
+        ("BATON_FENCE", held.fence.to_string()),
+    ]
+}

@@ -1,0 +1,306 @@
+//! What a run or a call came to, and how that is told: as a result, as the end of the work, or as a
+//! question to somebody above.
+
+use baton_protocol::command::{
+    Actor, Command, Complete, GiveBack, Pass, PassAudit, PassKind, Progress, ResultContent,
+    Submission,
+};
+use baton_protocol::handoff::{ContentType, Kind, ReturnStatus};
+use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
+use baton_protocol::text::{Body, BodyJson, Text};
+use baton_protocol::time::Timestamp;
+use baton_store::{LedgerError, Scope};
+use serde_json::Value;
+
+use crate::engine::{Engine, SubmitError};
+
+/// What an agent holds that Baton works for.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) agent: AgentId,
+    pub(super) workflow: WorkflowId,
+    pub(super) handoff: HandoffId,
+    pub(super) fence: Fence,
+}
+
+/// Where that stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is over, or another has it.
+    Gone,
+    /// Its holder asked somebody above and waits for the answer.
+    Waits(HandoffId),
+    /// It is to be worked on.
+    Held {
+        /// As which part of the work.
+        part: Part,
+        /// When the time of a hold is up whose handoff is over.
+        due: Option<Timestamp>,
+    },
+}
+
+/// Which part of the work is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The whole.
+    Owner,
+    /// A question.
+    Question,
+    /// A subtask.
+    Subtask,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    pub(super) status: ReturnStatus,
+    pub(super) content: Option<(ContentType, Value)>,
+    pub(super) note: Option<String>,
+}
+
+impl Outcome {
+    /// Output as a result: JSON if it is that, words if not.
+    pub(super) fn of(output: &[u8], cut: bool) -> Self {
+        let text = String::from_utf8_lossy(output);
+        let text = text.trim();
+        let content = match serde_json::from_str::<Value>(text) {
+            _ if text.is_empty() => None,
+            Ok(json) if !cut => Some((ContentType::Json, json)),
+            Ok(_) | Err(_) => Some((ContentType::Text, Value::String(text.to_owned()))),
+        };
+        let status = if cut { ReturnStatus::Partial } else { ReturnStatus::Success };
+        let note = cut.then(|| "the output was too long and is cut off".to_owned());
+        Self { status, content, note }
+    }
+
+    /// A failure, with what is known of it.
+    pub(super) fn failed(why: &str, known: Value) -> Self {
+        let content = Some((ContentType::Json, known));
+        Self { status: ReturnStatus::Failed, content, note: Some(why.to_owned()) }
+    }
+
+    fn words(&self) -> Option<Text> {
+        self.note.as_ref().and_then(|note| words(note))
+    }
+}
+
+/// How telling it went.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// It is recorded, or nobody waits for it any more.
+    Done(String),
+    /// Somebody above was asked, by the run itself or because it failed.
+    Asked,
+    /// The coordinator ends; another one goes on.
+    Stopping,
+}
+
+/// As much of a text as a note can hold.
+pub(super) fn words(text: &str) -> Option<Text> {
+    let most = baton_protocol::limits::TEXT_BYTES_MAX;
+    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    text[..end].chars().filter(shown).collect::<String>().parse().ok()
+}
+
+impl Engine {
+    /// Where what is held stands.
+    pub(super) async fn standing(&self, held: &Held) -> Result<Standing, LedgerError> {
+        let Held { workflow, fence, agent, .. } = held.clone();
+        self.look(Scope::Workflow(workflow), move |world| {
+            let workflow = world.workflows.get(&workflow);
+            let hold = workflow.and_then(|workflow| workflow.holds.get(&fence));
+            let Some((workflow, hold)) = workflow.zip(hold).filter(|(_, hold)| hold.agent == agent)
+            else {
+                return Standing::Gone;
+            };
+            if let Some(waiting) = hold.suspended {
+                return Standing::Waits(waiting.escalation);
+            }
+            let brought = hold.handoff.and_then(|id| workflow.handoffs.get(&id));
+            let part = match brought.map(|handoff| &handoff.terms.kind) {
+                Some(Kind::Escalation(_)) => Part::Question,
+                Some(Kind::Delegation(_) | Kind::Broadcast(_)) => Part::Subtask,
+                Some(Kind::Sequential) | None => Part::Owner,
+            };
+            Standing::Held { part, due: hold.due }
+        })
+        .await
+    }
+
+    /// Tells what came of it, once nothing that was passed on is still out.
+    pub(super) async fn tell(&self, held: &Held, outcome: Outcome) -> Result<Told, LedgerError> {
+        let mut changes = self.changes();
+        let mut outcome = outcome;
+        let mut doubted = false;
+        loop {
+            changes.mark_unchanged();
+            let part = match self.standing(held).await? {
+                Standing::Gone => return Ok(Told::Done("answered by itself".to_owned())),
+                Standing::Waits(_) => return Ok(Told::Asked),
+                Standing::Held { part, .. } => part,
+            };
+            let failed = outcome.status == ReturnStatus::Failed;
+            if failed && part != Part::Subtask {
+                if self.raise(held, &outcome).await? {
+                    return Ok(Told::Asked);
+                }
+                // Nobody may ask while what was passed on is still out.
+                if self.is_open_under(held).await? {
+                    match self.changed(&mut changes).await {
+                        true => continue,
+                        false => return Ok(Told::Stopping),
+                    }
+                }
+            }
+            let command = match (part, failed) {
+                (Part::Owner, true) => return self.noted(held, &outcome).await,
+                (Part::Owner, false) => completing(held, &outcome),
+                (Part::Question | Part::Subtask, _) => returning(held, &outcome),
+            };
+            let refusal = match command {
+                Ok(command) => match self.submit(self.by_agent(held, command)).await {
+                    Ok(_) => return Ok(Told::Done(how(&outcome))),
+                    Err(SubmitError::Failed(failure)) => return Err(failure),
+                    Err(SubmitError::Refused(refusal)) => refusal.to_string(),
+                },
+                Err(why) => why,
+            };
+            let open = self.is_open_under(held).await?;
+            if !open && doubted {
+                return Ok(Told::Done(format!("could not be told: {refusal}")));
+            }
+            if !open {
+                doubted = true;
+                let known = serde_json::json!({ "refused": refusal });
+                outcome = Outcome::failed(&format!("its result was refused: {refusal}"), known);
+                continue;
+            }
+            // What it passed on is still out; its result is told when that is back.
+            if !self.changed(&mut changes).await {
+                return Ok(Told::Stopping);
+            }
+        }
+    }
+
+    /// Asks somebody above about work that failed and cannot just come back. Returns whether there
+    /// was anybody to ask.
+    async fn raise(&self, held: &Held, outcome: &Outcome) -> Result<bool, LedgerError> {
+        let Some(words) = outcome.words() else { return Ok(false) };
+        let command = Command::Pass(Box::new(Pass {
+            workflow: Some(held.workflow),
+            fence: Some(held.fence),
+            to_agent: None,
+            to_agents: Vec::new(),
+            aggregation: Default::default(),
+            peers_visible: false,
+            kind: PassKind::Escalation,
+            reason: words.clone(),
+            trigger: None,
+            priority: None,
+            context: Default::default(),
+            validation: Default::default(),
+            return_protocol: Default::default(),
+            audit: PassAudit { decision_rationale: Some(words), ..PassAudit::default() },
+            routing: Default::default(),
+        }));
+        match self.submit(self.by_agent(held, command)).await {
+            Ok(_) => Ok(true),
+            Err(SubmitError::Refused(_)) => Ok(false),
+            Err(SubmitError::Failed(failure)) => Err(failure),
+        }
+    }
+
+    /// Notes on the hold what came of it: whoever looks at the work finds it there.
+    pub(super) async fn noted(&self, held: &Held, outcome: &Outcome) -> Result<Told, LedgerError> {
+        let (workflow, fence) = (held.workflow, held.fence);
+        let said = Progress { workflow, fence, note: outcome.words(), percent: None };
+        match self.submit(self.by_agent(held, Command::Progress(said))).await {
+            Ok(_) | Err(SubmitError::Refused(_)) => Ok(Told::Done(how(outcome))),
+            Err(SubmitError::Failed(failure)) => Err(failure),
+        }
+    }
+
+    async fn is_open_under(&self, held: &Held) -> Result<bool, LedgerError> {
+        let (workflow, fence) = (held.workflow, held.fence);
+        self.look(Scope::Workflow(workflow), move |world| {
+            let workflow = world.workflows.get(&workflow);
+            workflow.is_some_and(|workflow| workflow.open_under(fence).next().is_some())
+        })
+        .await
+    }
+
+    /// A command in the agent's name. Each asking is one of its own: what was refused a moment ago
+    /// may be taken now.
+    fn by_agent(&self, held: &Held, command: Command) -> Submission {
+        let Held { agent, handoff, fence, .. } = held;
+        let key = format!("{handoff} {fence} {} {}", command.digest(), self.clock.now());
+        let id = CommandId::from_key("run", &key);
+        Submission { id, actor: Actor::Agent(agent.clone()), command }
+    }
+}
+
+fn how(outcome: &Outcome) -> String {
+    match outcome.status {
+        ReturnStatus::Success | ReturnStatus::Partial => "done".to_owned(),
+        ReturnStatus::Failed | ReturnStatus::Timeout => {
+            outcome.note.clone().unwrap_or_else(|| "failed".to_owned())
+        }
+    }
+}
+
+fn body(value: &Value) -> Result<Body, String> {
+    let json = BodyJson::try_from(value.clone());
+    json.map(Body::Inline).map_err(|error| error.to_string())
+}
+
+fn returning(held: &Held, outcome: &Outcome) -> Result<Command, String> {
+    let result = match &outcome.content {
+        Some((content_type, value)) => {
+            Some(ResultContent { content_type: *content_type, body: body(value)? })
+        }
+        None => None,
+    };
+    let mut give = GiveBack {
+        handoff: held.handoff,
+        fence: held.fence,
+        status: outcome.status,
+        result,
+        context_updates: Default::default(),
+        audit: Default::default(),
+    };
+    give.audit.notes = outcome.words();
+    Ok(Command::Return(Box::new(give)))
+}
+
+fn completing(held: &Held, outcome: &Outcome) -> Result<Command, String> {
+    let result = outcome.content.as_ref().map(|(_, value)| body(value)).transpose()?;
+    let (workflow, fence) = (held.workflow, Some(held.fence));
+    Ok(Command::Complete(Complete { workflow, fence, result, note: outcome.words() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn output_is_json_if_it_reads_as_that_and_words_if_not() {
+        let of = |bytes: &[u8]| Outcome::of(bytes, false).content;
+        assert_eq!(of(b" {\"a\": 1}\n"), Some((ContentType::Json, json!({ "a": 1 }))));
+        assert_eq!(of(b"all good\n"), Some((ContentType::Text, json!("all good"))));
+        assert_eq!(of(b"\xff"), Some((ContentType::Text, json!("\u{fffd}"))));
+        assert_eq!(of(b" \n"), None);
+        let cut = Outcome::of(b"7", true);
+        assert_eq!(cut.content, Some((ContentType::Text, json!("7"))));
+        assert_eq!(cut.status, ReturnStatus::Partial);
+    }
+
+    #[test]
+    fn a_note_is_cut_to_what_a_note_can_hold() {
+        let long = "ä".repeat(baton_protocol::limits::TEXT_BYTES_MAX);
+        assert!(words(&long).is_some());
+        assert_eq!(words("a\u{1b}[2Jb").map(String::from), Some("a[2Jb".to_owned()));
+        assert_eq!(words(" "), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! Calls over the web: to checked addresses only, hop by hop, with a limit on time and size.
+
+use std::sync::Once;
+use std::time::Duration;
+
+use baton_protocol::limits::{CALL_ANSWER_BYTES_MAX, REDIRECTS_MAX};
+use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, StatusCode, Url};
+
+use super::guard::{self, Allow, Barred, Checked};
+
+/// What is asked of a web service.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// What it answered.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// It may not be called, and asking again changes nothing.
+    Forbidden(String),
+    /// It may answer another time.
+    Failed(String),
+}
+
+impl From<Barred> for Unanswered {
+    fn from(barred: Barred) -> Self {
+        match barred {
+            Barred::Forbidden(why) => Self::Forbidden(why),
+            Barred::Unknown(why) => Self::Failed(why),
+        }
+    }
+}
+
+/// Asks, and goes where it is sent on to, at most a few times.
+pub(crate) async fn ask(
+    asked: &Asked,
+    allow: &Allow,
+    within: Duration,
+) -> Result<Answered, Unanswered> {
+    let hops = async {
+        let mut url = parsed(&asked.url)?;
+        for _ in 0..=REDIRECTS_MAX {
+            // Each hop is checked as the first one was: whoever is called does not decide whom
+            // Baton may call.
+            let checked = guard::check(url, allow).await?;
+            let from = checked.url.clone();
+            let response = once(asked, checked).await?;
+            match onward(&asked.method, &from, &response)? {
+                Some(next) => url = next,
+                None => return whole(response).await,
+            }
+        }
+        Err(Unanswered::Failed(format!("sent on more than {REDIRECTS_MAX} times")))
+    };
+    let late = |_| Unanswered::Failed(format!("no answer in {} s", within.as_secs()));
+    tokio::time::timeout(within, hops).await.map_err(late)?
+}
+
+fn parsed(url: &str) -> Result<Url, Unanswered> {
+    let wrong = |error| Unanswered::Forbidden(format!("{error} in the address"));
+    url.parse().map_err(wrong)
+}
+
+async fn once(asked: &Asked, checked: Checked) -> Result<reqwest::Response, Unanswered> {
+    static TLS: Once = Once::new();
+    TLS.call_once(|| {
+        // An error means that there is one already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+    let client = Client::builder()
+        .redirect(Policy::none())
+        // A proxy would resolve the name anew, and call whatever it finds.
+        .no_proxy()
+        .resolve_to_addrs(&checked.host, &checked.to)
+        .user_agent(concat!("baton/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(failed)?;
+    let request = client.request(asked.method.clone(), checked.url).headers(asked.headers.clone());
+    request.body(asked.body.clone()).send().await.map_err(failed)
+}
+
+/// Where the caller is sent on to, if it is.
+fn onward(
+    method: &Method,
+    from: &Url,
+    response: &reqwest::Response,
+) -> Result<Option<Url>, Unanswered> {
+    let status = response.status();
+    let kept = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT].contains(&status);
+    if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
+        return Ok(None);
+    }
+    if *method != Method::GET && !kept {
+        // Others would turn it into a question without its body.
+        let why = format!("{status} sends the call on without its body; answer 307 or 308");
+        return Err(Unanswered::Failed(why));
+    }
+    let place = response.headers().get(LOCATION).and_then(|place| place.to_str().ok());
+    let next = place.and_then(|place| from.join(place).ok());
+    let nowhere = || Unanswered::Failed(format!("{status} does not say where to go"));
+    next.map(Some).ok_or_else(nowhere)
+}
+
+async fn whole(mut response: reqwest::Response) -> Result<Answered, Unanswered> {
+    let status = response.status();
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        if body.len() + chunk.len() > CALL_ANSWER_BYTES_MAX {
+            let why = format!("an answer over {CALL_ANSWER_BYTES_MAX} bytes");
+            return Err(Unanswered::Failed(why));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Answered { status, body })
+}
+
+fn failed(error: reqwest::Error) -> Unanswered {
+    // The address is not repeated: it may hold what only its owner should see.
+    Unanswered::Failed(baton_store::causes(&error.without_url()))
+}

@@ -1,0 +1,291 @@
+//! The routes as callers see them: what the document says, keys, pages, versions and batches.
+
+mod scene;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::openapi;
+use scene::Scene;
+
+/// All operations of the document.
+fn operations() -> Vec<(String, String)> {
+    let paths = openapi()["paths"].as_object().expect("paths");
+    let each = |(path, methods): (&String, &Value)| {
+        let methods = methods.as_object().expect("methods").keys();
+        methods.map(|method| (method.to_uppercase(), path.clone())).collect::<Vec<_>>()
+    };
+    paths.iter().flat_map(each).collect()
+}
+
+#[test]
+fn every_reference_of_the_document_leads_somewhere_and_every_operation_has_its_own_name() {
+    fn references(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(fields) => {
+                found.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                fields.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            _ => (),
+        }
+    }
+    let mut found = BTreeSet::new();
+    references(openapi(), &mut found);
+    for reference in &found {
+        let pointer = reference.strip_prefix('#').expect("inside the document");
+        assert!(openapi().pointer(pointer).is_some(), "{reference} leads nowhere");
+    }
+    let mut names = BTreeSet::new();
+    for (method, path) in operations() {
+        let operation = &openapi()["paths"][&path][method.to_lowercase()];
+        let name = operation["operationId"].as_str().expect("a name");
+        assert!(names.insert(name), "{name} is there twice");
+        let told = operation["summary"].as_str().is_some_and(|words| !words.is_empty());
+        assert!(told, "{method} {path} says nothing");
+    }
+}
+
+#[tokio::test]
+async fn every_operation_of_the_document_is_a_route_and_its_answers_are_described() {
+    let scene = Scene::new().await;
+    for (method, path) in operations() {
+        // A stream has no end, and this one has its own tests.
+        if path == "/v1/events" {
+            continue;
+        }
+        let id = if path.starts_with("/v1/agents") { "nobody" } else { scene::NOTHING };
+        let at = path.replace("{id}", id).replace("{name}", "db").replace("{prefix}", "zz");
+        let at = at.replace("{artifact}", scene::NOTHING).replace("{token}", scene::NOTHING);
+        let body = ["POST", "PUT"].contains(&method.as_str()).then(|| json!({}));
+        let answer = scene.ask(&method, &at, body).await;
+        let code = answer.body["code"].as_str().unwrap_or("");
+        assert!(!code.starts_with("no-such-route") && !code.starts_with("no-such-method"), "{at}");
+    }
+    let stranger = scene.ask("GET", "/v1/nothing", None).await;
+    assert_eq!((stranger.status, &stranger.body["code"]), (404, &json!("no-such-route")));
+    let patched = scene.ask("PATCH", "/v1/agents", None).await;
+    assert_eq!((patched.status, &patched.body["code"]), (405, &json!("no-such-method")));
+}
+
+#[tokio::test]
+async fn the_answers_of_a_played_story_fit_the_document() {
+    let scene = Scene::new().await;
+    let story = scene.play().await;
+    let home = format!("/v1/workflows/{}", story.workflow);
+    for path in [
+        "/v1/status".to_owned(),
+        "/v1/workflows?status=all".to_owned(),
+        home.clone(),
+        format!("{home}/variables"),
+        format!("{home}/variables/db"),
+        format!("{home}/artifacts"),
+        "/v1/handoffs?state=all".to_owned(),
+        format!("/v1/handoffs/{}", story.handoff),
+        format!("/v1/handoffs/{}/package", story.handoff),
+        "/v1/inbox?agent=builder".to_owned(),
+        "/v1/approvals".to_owned(),
+        format!("/v1/find/{}", story.workflow),
+        "/v1/stats".to_owned(),
+        format!("/v1/stats?workflow={}", story.workflow),
+        "/v1/locks".to_owned(),
+        "/v1/agents".to_owned(),
+        "/v1/agents/builder".to_owned(),
+        "/v1/messages".to_owned(),
+        "/v1/audit".to_owned(),
+        "/v1/audit?newest=true&limit=3".to_owned(),
+        "/v1/docs".to_owned(),
+    ] {
+        // `ask` holds every answer against the document.
+        let answer = scene.ask("GET", &path, None).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_answered_the_same_again_and_refused_for_something_else() {
+    let scene = Scene::new().await;
+    for (method, path, body, other) in [
+        ("POST", "/v1/workflows", json!({ "title": "a" }), json!({ "title": "b" })),
+        ("POST", "/v1/agents", json!({ "id": "x" }), json!({ "id": "x", "role": "reviewer" })),
+        ("PUT", "/v1/agents/y", json!({}), json!({ "role": "reviewer" })),
+        (
+            "POST",
+            "/v1/handoffs",
+            json!({ "to_agent": "builder", "reason": "a" }),
+            json!({ "to_agent": "builder", "reason": "b" }),
+        ),
+        (
+            "POST",
+            "/v1/commands",
+            json!({ "start": { "title": "a" } }),
+            json!({ "start": { "title": "b" } }),
+        ),
+    ] {
+        let key = format!("{method} {path}");
+        let first = scene.ask_under(&key, method, path, body.clone()).await;
+        let again = scene.ask_under(&key, method, path, body).await;
+        assert!((200..300).contains(&first.status), "{key}: {}", first.body);
+        assert_eq!((again.status, again.body), (first.status, first.body), "{key}");
+        assert_eq!(again.headers.get("location"), first.headers.get("location"), "{key}");
+        let refused = scene.ask_under(&key, method, path, other).await;
+        assert_eq!((refused.status, &refused.body["code"]), (409, &json!("key-reused")), "{key}");
+    }
+    let one = scene.ask_under("k", "POST", "/v1/workflows", json!({ "title": "a" })).await;
+    let start = json!({ "start": { "title": "a" } });
+    let two = scene.ask_under("k", "POST", "/v1/commands", start).await;
+    assert_eq!(one.body, two.body, "a key means the same wherever it is sent");
+}
+
+#[tokio::test]
+async fn a_token_is_shown_once_and_a_repeat_names_it() {
+    let scene = Scene::new().await;
+    let asked = json!({ "agent": "builder" });
+    let made = scene.ask_under("t", "POST", "/v1/tokens", asked.clone()).await;
+    assert_eq!(made.status, 201);
+    let again = scene.ask_under("t", "POST", "/v1/tokens", asked).await;
+    assert_eq!((again.status, &again.body["code"]), (409, &json!("token-shown")));
+    let id = made.body["id"].as_str().expect("an id");
+    assert!(again.body["detail"].as_str().expect("words").contains(id), "{}", again.body);
+    let other = json!({ "agent": "builder", "for": "1h" });
+    let other = scene.ask_under("t", "POST", "/v1/tokens", other).await;
+    assert_eq!(other.body["code"], "key-reused");
+}
+
+#[tokio::test]
+async fn a_version_guards_a_write() {
+    let scene = Scene::new().await;
+    let started = scene.ask("POST", "/v1/workflows", Some(json!({ "title": "a" }))).await;
+    let path = format!("{}/variables/db", started.headers["location"].to_str().expect("text"));
+    let write = async |value: &str, header: Option<(&str, &str)>| {
+        let answer = scene.ask_with(header, "PUT", &path, Some(json!({ "value": value }))).await;
+        (answer.status, answer.body["code"].as_str().unwrap_or("").to_owned())
+    };
+    let stale = (412, "stale-variable".to_owned());
+    let done = (200, String::new());
+    assert_eq!(write("a", Some(("if-match", "\"1\""))).await, stale, "there is none yet");
+    assert_eq!(write("a", Some(("if-match", "*"))).await, stale, "there is none yet");
+    assert_eq!(write("a", Some(("if-none-match", "*"))).await, done);
+    assert_eq!(write("b", Some(("if-none-match", "*"))).await, stale, "now there is one");
+    let read = scene.ask("GET", &path, None).await;
+    assert_eq!(read.headers["etag"], "\"1\"");
+    assert_eq!(write("b", Some(("if-match", "\"1\""))).await, done);
+    assert_eq!(write("c", Some(("if-match", "\"1\""))).await, stale, "it moved");
+    assert_eq!(write("c", Some(("if-match", "one"))).await, (422, "bad-input".to_owned()));
+}
+
+#[tokio::test]
+async fn pages_lead_through_the_whole_list_and_nothing_is_told_twice() {
+    let scene = Scene::new().await;
+    for n in 0..7 {
+        let pass = json!({ "to_agent": "builder", "reason": format!("work {n}") });
+        let passed = scene.ask("POST", "/v1/handoffs", Some(pass)).await;
+        if n % 3 == 0 {
+            let workflow = passed.body["workflow"].as_str().expect("an id");
+            let path = format!("/v1/workflows/{workflow}/cancel");
+            scene.ask("POST", &path, Some(json!({ "reason": "enough" }))).await;
+        }
+    }
+    let rows = async |path: &str| {
+        let body = scene.ask("GET", path, None).await.body;
+        body.get("records").unwrap_or(&body).as_array().expect("rows").clone()
+    };
+    for list in [
+        "/v1/workflows?status=all",
+        "/v1/workflows?status=open",
+        "/v1/handoffs?state=all",
+        "/v1/agents?",
+        "/v1/messages?",
+        "/v1/audit?",
+        "/v1/audit?newest=true",
+    ] {
+        let whole = rows(list).await;
+        let mut told = Vec::new();
+        let mut next = Some(format!("{list}&limit=2"));
+        while let Some(path) = next.take() {
+            let answer = scene.ask("GET", &path, None).await;
+            let rows = answer.body.get("records").unwrap_or(&answer.body).clone();
+            told.extend(rows.as_array().expect("rows").clone());
+            let link = answer.headers.get("link").map(|link| link.to_str().expect("text"));
+            next = link.map(|link| link[1..link.find('>').expect("a link")].to_owned());
+            assert!(told.len() <= whole.len(), "{list} does not end");
+        }
+        assert_eq!(told, whole, "{list}");
+    }
+    let wrong = scene.ask("GET", "/v1/workflows?cursor=x", None).await;
+    assert_eq!((wrong.status, &wrong.body["field"]), (422, &json!("cursor")));
+}
+
+#[tokio::test]
+async fn each_line_of_a_batch_is_for_itself() {
+    let scene = Scene::new().await;
+    let lines = concat!(
+        r#"{"key":"a","command":{"start":{"title":"a"}}}"#,
+        "\n\nnot json\n",
+        r#"{"key":"b","command":{"accept":{"handoff":"8c5d0f62-3f5e-4b0e-9c2a-0d9c41a7f4b1"}}}"#,
+        "\r\n",
+        r#"{"command":{"start":{"title":""}}}"#,
+        "\n",
+        r#"{"key":"a","command":{"start":{"title":"a"}}}"#,
+    );
+    let answers = scene.batch(lines.to_owned()).await;
+    let statuses: Vec<_> = answers.iter().map(|one| one["status"].as_u64().expect("one")).collect();
+    assert_eq!(statuses, [200, 422, 404, 422, 200]);
+    let numbers: Vec<_> = answers.iter().map(|one| one["line"].as_u64().expect("one")).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    assert_eq!(answers[0]["answer"], answers[4]["answer"], "one key, one asking");
+    assert_eq!(answers[3]["problem"]["field"], "command.start.title");
+}
+
+#[tokio::test]
+async fn a_batch_ends_at_its_limits_and_says_so() {
+    use baton_protocol::limits::{BATCH_LINES_MAX, REQUEST_BYTES_MAX};
+    let scene = Scene::new().await;
+    let answers = scene.batch("x\n".repeat(BATCH_LINES_MAX + 5)).await;
+    assert_eq!(answers.len(), BATCH_LINES_MAX + 1);
+    assert_eq!(answers[BATCH_LINES_MAX]["problem"]["code"], "too-large");
+    let long = format!("x\n{}\nx\n", "y".repeat(REQUEST_BYTES_MAX + 1));
+    let answers = scene.batch(long).await;
+    let codes: Vec<_> = answers.iter().map(|one| one["problem"]["code"].clone()).collect();
+    assert_eq!(codes, ["bad-input", "too-large"]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_body_is_named() {
+    let scene = Scene::new().await;
+    let path = format!("/v1/handoffs/{}/accept", scene::NOTHING);
+    let twice = scene.ask("POST", &path, Some(json!({ "handoff": scene::NOTHING }))).await;
+    assert_eq!((twice.status, &twice.body["field"]), (422, &json!("handoff")));
+    let pass = json!({ "to_agent": "B", "reason": "a" });
+    let named = scene.ask("POST", "/v1/handoffs", Some(pass)).await;
+    assert_eq!((named.status, &named.body["field"]), (422, &json!("to_agent")));
+    let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+    let deep = scene.send("POST", "/v1/workflows", &[], deep.into()).await;
+    assert_eq!((deep.status, &deep.body["code"]), (422, &json!("bad-input")));
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let form = scene.send("POST", "/v1/workflows", &[form], "title=a".into()).await;
+    assert_eq!((form.status, &form.body["code"]), (415, &json!("not-json")));
+    let limit = scene.ask("GET", "/v1/workflows?limit=x", None).await;
+    assert_eq!((limit.status, &limit.body["field"]), (422, &json!("limit")));
+}
+
+#[tokio::test]
+async fn a_question_is_listed_and_decided() {
+    let scene = Scene::new().await;
+    let story = scene.play().await;
+    let open = scene.ask("GET", "/v1/approvals", None).await;
+    assert_eq!(open.body[0]["id"], json!(story.question), "{}", open.body);
+    let path = format!("/v1/approvals/{}/decide", story.question);
+    let yes = json!({ "approved": true, "decision": "yes" });
+    let decided = scene.ask_under("d", "POST", &path, yes.clone()).await;
+    assert_eq!(decided.status, 200, "{}", decided.body);
+    let again = scene.ask_under("d", "POST", &path, yes).await;
+    assert_eq!(again.body, decided.body, "asking twice is asking once");
+    let open = scene.ask("GET", "/v1/approvals", None).await;
+    assert_eq!(open.body, json!([]));
+    let other = format!("/v1/approvals/{}/decide", story.handoff);
+    let no = json!({ "approved": false, "decision": "no" });
+    let refused = scene.ask("POST", &other, Some(no)).await;
+    assert_eq!(refused.body["code"], "not-a-question");
+}
