@@ -97,6 +97,6 @@ impl Engine {
 
     /// Copies the ledger into an empty folder while work goes on. Returns how many files and bytes.
     pub async fn backup(&self, to: PathBuf) -> Result<(u64, u64), QueryError> {
-        Ok(self.ledger.backup(to).await.map_err(misplaced)?)
+        self.ledger.backup(to).await.map_err(misplaced)
     }
 }

@@ -169,7 +169,7 @@ async fn a_token_is_good_until_it_expires_or_is_revoked() {
 
     let other = create(&scene, "builder", Grant::Act, None).await.expect("a token");
     assert!(who(&scene, &other.token).await.is_some());
-    let mut revocations = scene.engine.revocations();
+    let revocations = scene.engine.revocations();
     let revoke = json!({ "revoke_token": { "agent": "builder", "token": other.id } });
     scene.ask(Actor::Operator, revoke).await;
     assert_eq!(who(&scene, &other.token).await, None);

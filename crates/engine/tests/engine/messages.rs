@@ -2,6 +2,7 @@
 
 use baton_engine::MessageQuery;
 use baton_engine::view::{Message, MessageType};
+use baton_protocol::agent::Grant;
 use baton_protocol::command::Actor;
 use serde_json::json;
 
@@ -78,7 +79,11 @@ async fn an_agent_hears_only_what_concerns_it_and_nobody_hears_of_credentials() 
     let mut scene = Scene::new().await;
     scene.delegate(json!({ "timeout": "1m" })).await;
     let who = agent("builder");
-    scene.engine.create_token(Actor::Operator, who.clone(), None, None).await.expect("a token");
+    scene
+        .engine
+        .create_token(Actor::Operator, who.clone(), Grant::Act, None, None)
+        .await
+        .expect("a token");
     let heard = told(&scene, Actor::Agent(who.clone()), MessageQuery::default()).await;
     assert!(!heard.is_empty() && heard.iter().all(|one| one.concerns(&who)), "{heard:?}");
     scene.ask(Actor::Operator, json!({ "register": { "id": "rival" } })).await;

@@ -12,13 +12,8 @@ impl Refusal {
             | Self::UnknownWorkflow { .. }
             | Self::UnknownHandoff { .. }
             | Self::UnknownArtifact { .. }
-            | Self::UnknownToken { .. } => self.where_to_look(),
-            Self::TokenShown { token, .. } => {
-                format!(
-                    "if nobody has the secret, revoke {} and ask under a new key",
-                    token.short()
-                )
-            }
+            | Self::UnknownToken { .. }
+            | Self::TokenShown { .. } => self.where_to_look(),
             Self::WorkflowClosed { workflow, .. } => show(workflow.short()),
             Self::HandoffOver { handoff, .. } => show(handoff.short()),
             Self::AlreadyReturned { handoff } => show(handoff.short()),
@@ -73,12 +68,19 @@ impl Refusal {
             Self::TooMany { .. } => "docs/limits.md lists every limit".into(),
             Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN".into(),
             Self::NotYours { .. } => "ask whoever passed it, or the operator".into(),
-            Self::ViewOnly => "ask the operator for an agent's token".into(),
-            Self::ViewOfAgent => "`baton token create --viewer` makes one".into(),
-            Self::CoordinatorOnly => "leave it to the coordinator".into(),
+            Self::ViewOnly | Self::ViewOfAgent | Self::CoordinatorOnly => self.who_may().into(),
             Self::ReservedName { .. } => "choose another name for the agent".into(),
             Self::KeyReused => "take another key; asking again means asking the same".into(),
             Self::BadDigest => "let `baton token create` make the token".into(),
+        }
+    }
+
+    /// Who may do what the asker may not.
+    fn who_may(&self) -> &'static str {
+        match self {
+            Self::ViewOnly => "ask the operator for an agent's token",
+            Self::ViewOfAgent => "`baton token create --viewer` makes one",
+            _ => "leave it to the coordinator",
         }
     }
 
@@ -92,6 +94,10 @@ impl Refusal {
                 "`baton list` shows what there is; any unique beginning of an id will do".into()
             }
             Self::UnknownArtifact { .. } => "`baton artifact list WORKFLOW` shows them".into(),
+            Self::TokenShown { token, .. } => {
+                let token = token.short();
+                format!("if nobody has the secret, revoke {token} and ask under a new key")
+            }
             Self::UnknownToken { agent, .. } => format!("`baton token list --agent {agent}`"),
             _ => "`baton list` shows what there is".into(),
         }

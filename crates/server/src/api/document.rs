@@ -40,7 +40,7 @@ pub(super) fn document(operations: &[Operation]) -> Value {
         "components": { "securitySchemes": { "token": {
             "type": "http",
             "scheme": "bearer",
-            "description": "An agent's token. On the workspace's own socket the operator needs none.",
+            "description": "A token. On the workspace's own socket the operator needs none.",
         }}},
     });
     schemas.finish(&mut document);

@@ -49,8 +49,8 @@ pub(super) fn routes(api: Api) -> Api {
             .detail(
                 "Each event has the number of its record as `id`, the message's type as `event` \
                  and the message as `data`. Whoever comes back with `Last-Event-ID` misses nothing \
-                 and hears nothing twice. The last event of a stream that Baton ends is `end`, with \
-                 `code`, `detail` and the number to go on `after`.",
+                 and hears nothing twice. The last event of a stream that Baton ends is `end`, \
+                 with `code`, `detail` and the number to go on `after`.",
             )
             .query::<EventsAsked>()
             .header("Last-Event-ID", "The last event that was heard.")

@@ -52,7 +52,7 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// Reads JSON that was read before, and names the field that is wrong, as seen from inside `within`.
+/// Reads JSON that was read before, and names the field that is wrong, as seen from `within`.
 pub(crate) fn typed<T: DeserializeOwned>(value: Value, within: &str) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| wrong(error, within))
 }
