@@ -112,7 +112,7 @@ const THEMES: &[(&str, &[&str])] = &[
         &["inbox", "accept", "reject", "defer", "progress", "return", "decide", "complete"],
     ),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
-    ("Look", &["list", "show", "logs", "stats", "audit"]),
+    ("Look", &["list", "show", "logs", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
     ("See it", &["demo", "bench"]),
 ];
@@ -285,6 +285,7 @@ mod tests {
               list         List workflows, or handoffs
               show         Show a workflow, or a handoff with its life step by step
               logs         Show what a command agent says while it works on a handoff
+              top          Watch agents, queues and running work
               stats        Count handoffs, workflows and records
               audit        Read the audit trail, and check it
 

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use baton_protocol::command::Command;
+use baton_protocol::trace::TraceParent;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
@@ -200,6 +201,13 @@ impl Client {
         }
         if ask.body.is_some() {
             request = request.header("content-type", "application/json");
+        }
+        if let Ok(parent) = std::env::var("TRACEPARENT") {
+            // Whoever traces this process says so in its environment; nonsense there is its own.
+            let parent = parent.parse::<TraceParent>().ok();
+            request = parent
+                .into_iter()
+                .fold(request, |request, parent| request.header("traceparent", parent.to_string()));
         }
         request = match &self.caller {
             Caller::Operator => request,

@@ -42,6 +42,12 @@ const TAKEN_OVER: &[&str] = &[
     "WAYLAND_DISPLAY",
     "DBUS_SESSION_BUS_ADDRESS",
     "BATON_LOG",
+    // Where traces go, but not the headers that may hold a key for it.
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_RESOURCE_ATTRIBUTES",
+    "OTEL_SDK_DISABLED",
+    "OTEL_SERVICE_NAME",
     "RUST_BACKTRACE",
 ];
 const TAKEN_OVER_BEGINNINGS: &[&str] = &["LC_", "XDG_"];

@@ -13,6 +13,7 @@ mod line;
 mod place;
 mod session;
 mod show;
+mod top;
 mod usage;
 mod value;
 mod verbs;

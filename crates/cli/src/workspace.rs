@@ -37,6 +37,11 @@ const CONFIG: &str = r#"# Settings of this workspace. Everything here is optiona
 # How many requests one token may send in a second; 0 means any number.
 # requests_per_second = 200
 
+# Send a span for every handoff to an OpenTelemetry collector, by OTLP over HTTP. Without this, and
+# without OTEL_EXPORTER_OTLP_ENDPOINT in the environment, nothing is sent.
+# [telemetry]
+# otlp = "http://127.0.0.1:4318"
+
 # For how many days the records of work that is over are kept before `baton audit prune` drops them.
 # These are minimums: more is allowed, less is not.
 # [retention]
@@ -152,6 +157,7 @@ impl Workspace {
                 Some(most) => Some(most),
             },
             outgoing: config.outgoing.map_or_else(Allow::default, |Outgoing(allow)| allow),
+            otlp: config.telemetry.otlp.map(|Collector(address)| address),
         })
     }
 }
@@ -184,6 +190,33 @@ struct Config {
     retention: Option<Kept>,
     requests_per_second: Option<u32>,
     outgoing: Option<Outgoing>,
+    #[serde(default)]
+    telemetry: Telemetry,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Telemetry {
+    otlp: Option<Collector>,
+}
+
+/// The address of a collector.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+struct Collector(String);
+
+impl TryFrom<String> for Collector {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.parse::<hyper::Uri>() {
+            Ok(uri) if matches!(uri.scheme_str(), Some("http" | "https")) => Ok(Self(text)),
+            Ok(_) | Err(_) => {
+                let found = cut(&text);
+                Err(format!("`{found}` is no address of a collector; expected http://HOST:PORT"))
+            }
+        }
+    }
 }
 
 /// What holds in a workspace.
@@ -197,6 +230,8 @@ pub(crate) struct Settings {
     pub(crate) audit_dir: Option<PathBuf>,
     /// Requests of one token in a second; nothing means any number.
     pub(crate) requests_per_second: Option<u32>,
+    /// Where spans go, if anywhere.
+    pub(crate) otlp: Option<String>,
     /// Which addresses agents may be called at, beside the public network.
     pub(crate) outgoing: Allow,
 }
@@ -303,6 +338,8 @@ mod tests {
         let soon = said("idle_after = \"soon\"");
         assert!(soon.starts_with("line 1: `soon` is not a duration; expected"), "{soon}");
         assert!(soon.ends_with("or never"), "{soon}");
+        let collector = said("[telemetry]\notlp = \"collector:4318\"");
+        assert!(collector.contains("expected http://HOST:PORT"), "{collector}");
     }
 
     #[test]

@@ -10,6 +10,8 @@ mod runs;
 mod service;
 #[path = "cli/teams.rs"]
 mod teams;
+#[path = "cli/watch.rs"]
+mod watch;
 
 use std::fs;
 use std::process::Stdio;

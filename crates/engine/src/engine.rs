@@ -12,12 +12,15 @@ use baton_protocol::refusal::Refusal;
 use baton_protocol::retention::Retention;
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::time::Timestamp;
-use baton_store::{Embedded, Ledger, LedgerError, Recorded, Request, TransactError};
+use baton_store::{
+    Embedded, Ledger, LedgerError, Observer, Recorded, Request, Synced, TransactError,
+};
 use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
 use crate::credentials::Credentials;
 use crate::heartbeat::Seen;
+use crate::meter::Meter;
 use crate::query::QueryError;
 use crate::run::Runs;
 use crate::view::Answer;
@@ -32,6 +35,7 @@ pub struct Engine {
     pub(crate) credentials: Arc<Credentials>,
     pub(crate) runs: Arc<Runs>,
     pub(crate) seen: Arc<Seen>,
+    pub(crate) meter: Arc<Meter>,
 }
 
 /// Why a command came to nothing.
@@ -57,7 +61,7 @@ impl From<TransactError> for SubmitError {
 impl Engine {
     /// The engine of the workspace whose data lie in `folder`, on the machine's clock.
     pub fn open(folder: &Path) -> Result<Self, LedgerError> {
-        Ok(Self::on(Arc::new(Embedded::open(folder)?), Arc::new(SystemClock)))
+        Self::open_observed(folder, drop)
     }
 
     /// The same on another clock, for stories that take months.
@@ -67,23 +71,26 @@ impl Engine {
 
     /// The same, although records are missing that a checkpoint was signed over.
     pub fn open_accepting_loss(folder: &Path) -> Result<Self, LedgerError> {
-        Ok(Self::on(Arc::new(Embedded::open_accepting_loss(folder)?), Arc::new(SystemClock)))
+        let meter = Arc::new(Meter::default());
+        let ledger = Embedded::open_accepting_loss(folder, Some(hearing(&meter, drop)))?;
+        Ok(Self { meter, ..Self::on(Arc::new(ledger), Arc::new(SystemClock)) })
     }
 
-    /// The same, with an observer that hears how many bytes each sync made durable.
+    /// The same, with an observer that hears what each sync made durable.
     pub fn open_observed(
         folder: &Path,
-        observer: impl FnMut(usize) + Send + 'static,
+        observer: impl FnMut(Synced) + Send + 'static,
     ) -> Result<Self, LedgerError> {
-        let ledger = Embedded::open_observed(folder, Some(Box::new(observer)))?;
-        Ok(Self::on(Arc::new(ledger), Arc::new(SystemClock)))
+        let meter = Arc::new(Meter::default());
+        let ledger = Embedded::open_observed(folder, Some(hearing(&meter, observer)))?;
+        Ok(Self { meter, ..Self::on(Arc::new(ledger), Arc::new(SystemClock)) })
     }
 
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        let (retention, credentials, runs, seen) = Default::default();
-        Self { ledger, clock, started_at, retention, credentials, runs, seen }
+        let (retention, credentials, runs, seen, meter) = Default::default();
+        Self { ledger, clock, started_at, retention, credentials, runs, seen, meter }
     }
 
     /// Takes a command from any entry, decides it, and records what was decided.
@@ -185,6 +192,15 @@ impl Engine {
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.ledger.committed()
     }
+}
+
+/// An observer that measures, and passes on what it hears.
+fn hearing(meter: &Arc<Meter>, mut next: impl FnMut(Synced) + Send + 'static) -> Observer {
+    let meter = meter.clone();
+    Box::new(move |synced| {
+        meter.synced(&synced);
+        next(synced);
+    })
 }
 
 /// Who asked, for the record.

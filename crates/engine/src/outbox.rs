@@ -88,7 +88,7 @@ impl Engine {
             }
             Effect::Accept { agent, handoff, .. } => {
                 let id = CommandId::from_key("coordinator", &format!("accept {}", loan.id));
-                let accept = Accept { handoff: *handoff, estimated_completion: None };
+                let accept = Accept::of(*handoff);
                 let (actor, command) = (Actor::Agent(agent.clone()), Command::Accept(accept));
                 match self.submit(Submission { id, actor, command }).await {
                     Ok(_) => Some(format!("accepted for {agent}")),

@@ -230,7 +230,8 @@ impl Engine {
     /// Everything the holder of a handoff gets.
     pub async fn package(&self, viewer: Actor, id: HandoffId) -> Result<Package, QueryError> {
         let handoff = self.handoff(viewer, id).await?;
-        Ok(Package { fence: handoff.line.fence, handoff })
+        let (fence, traceparent) = (handoff.line.fence, handoff.traceparent);
+        Ok(Package { fence, traceparent, handoff })
     }
 
     /// Reads the bodies that lie beside the ledger.

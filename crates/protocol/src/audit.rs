@@ -7,9 +7,9 @@ use serde::Serialize;
 use crate::agent::Risk;
 use crate::event::Event;
 use crate::handoff::{Detail, Handoff, Return, ReturnStatus, State};
-use crate::hex::hex;
 use crate::id::{AgentId, HandoffId, WorkflowId};
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 use crate::variables::VariableName;
 use crate::workflow::Workflow;
 use crate::world::World;
@@ -63,6 +63,7 @@ pub fn audit<'a>(world: &'a World, event: &'a Event, at: Timestamp) -> Option<Au
     let terms = &handoff.terms;
     let ended = ending(event);
     let resolved = ended.is_some() || matches!(event, Event::Rejected { .. });
+    let span = TraceParent::of_handoff(terms.traceparent, id, terms.id);
     Some(AuditRecord {
         handoff_id: terms.id,
         timestamp: at,
@@ -77,8 +78,8 @@ pub fn audit<'a>(world: &'a World, event: &'a Event, at: Timestamp) -> Option<Au
         duration_ms: resolved.then(|| at.millis_since(handoff.initiated_at)),
         tokens_consumed: result(event).and_then(|result| result.tokens_consumed),
         outcome: ended,
-        trace_id: hex(id.as_bytes()),
-        span_id: hex(&terms.id.as_bytes()[..8]),
+        trace_id: span.trace_id(),
+        span_id: span.span_id(),
     })
 }
 

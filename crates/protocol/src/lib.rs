@@ -26,6 +26,7 @@ pub mod retention;
 mod schema;
 pub mod text;
 pub mod time;
+pub mod trace;
 pub mod variables;
 pub mod workflow;
 mod world;

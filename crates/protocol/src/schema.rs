@@ -18,6 +18,7 @@ use crate::limits::{NAME_BYTES_MAX, PATH_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::lock::FilePath;
 use crate::text::{Json, Text};
 use crate::time::{Allowance, Timestamp};
+use crate::trace::TraceParent;
 use crate::variables::VariableName;
 
 /// Describes a type in JSON Schema, under its own name.
@@ -96,6 +97,10 @@ described! {
     Proficiency: {
         "type": "number", "minimum": 0, "maximum": 1,
         "description": "How well, 0.0 to 1.0.",
+    }
+    TraceParent: {
+        "type": "string", "pattern": "^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
+        "description": "A trace and a span in it, as W3C Trace Context writes them.",
     }
     Percent: {
         "type": "integer", "minimum": 0, "maximum": 100,

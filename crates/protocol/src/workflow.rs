@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
 use crate::handoff::{Aggregation, Constraints, Detail, Handoff, Kind, Priority, State};
-use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId};
+use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId, WorkflowId};
 use crate::lock::FilePath;
 use crate::text::{Body, Text};
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 use crate::variables::Variables;
 
 /// A workflow that is not over. Closed ones leave memory and live on in the ledger.
@@ -167,6 +168,13 @@ impl Workflow {
             | State::Failed { detail: Detail::Error { result }, .. } => result.fence == fence,
             _ => false,
         })
+    }
+
+    /// The span of the handoff that brought the hold `fence`, if it is part of a trace that
+    /// somebody gave. `id` is the workflow's own.
+    pub(crate) fn trace_under(&self, id: WorkflowId, fence: Fence) -> Option<TraceParent> {
+        let terms = &self.brought(fence)?.terms;
+        terms.traceparent.map(|given| TraceParent::of_handoff(Some(given), id, terms.id))
     }
 
     /// What the copies of a broadcast came to so far: successes and failures. `ended` are those

@@ -65,6 +65,15 @@ impl FromRequestParts<Arc<App>> for Known {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let token = parts.headers.contains_key(header::AUTHORIZATION);
+        let known = Self::tell(parts, app).await;
+        app.metrics.called(known.as_ref().ok().map(|known| &known.actor), token);
+        known
+    }
+}
+
+impl Known {
+    async fn tell(parts: &Parts, app: &App) -> Result<Self, Problem> {
         let headers = &parts.headers;
         let credential = match headers.get(header::AUTHORIZATION) {
             Some(header) => Some(by_token(app, header.to_str().unwrap_or("")).await?),

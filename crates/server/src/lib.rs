@@ -9,11 +9,13 @@ mod door;
 mod guard;
 mod idle;
 mod marks;
+mod metrics;
 mod network;
 mod rate;
 mod routes;
 mod serve;
 mod socket;
+mod telemetry;
 mod wire;
 
 pub use network::{Listen, Network, Tls};

@@ -19,6 +19,7 @@ use crate::network::{Network, Opened};
 use crate::rate::Rates;
 use crate::routes::{App, router};
 use crate::socket::Socket;
+use crate::telemetry;
 
 /// How often the coordinator looks whether its socket is still there.
 const SOCKET_LOOK: Duration = Duration::from_secs(1);
@@ -45,6 +46,8 @@ pub struct Options {
     pub network: Option<Network>,
     /// Requests of one token in a second; absent means no limit.
     pub requests_per_second: Option<u32>,
+    /// Where spans go, as the settings say it; the environment may say otherwise.
+    pub otlp: Option<String>,
 }
 
 /// Why a coordinator did not run, or stopped.
@@ -128,6 +131,7 @@ async fn run(options: &Options) -> Result<(), ServeError> {
         url: network.as_ref().map(|opened| opened.url.clone()),
         rates: Rates::new(options.requests_per_second),
         listeners: Default::default(),
+        metrics: Default::default(),
         hosts: options.network.iter().flat_map(|network| network.hosts.clone()).collect(),
     });
     let audit_dir = options.audit_dir.clone();
@@ -140,6 +144,7 @@ async fn run(options: &Options) -> Result<(), ServeError> {
                 }
             }
         }),
+        telemetry::start(&engine, &data, options.otlp.as_deref()),
         tokio::spawn({
             let engine = engine.clone();
             async move { engine.run_timers().await }

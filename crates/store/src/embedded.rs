@@ -90,8 +90,19 @@ impl Default for Tuning {
     }
 }
 
-/// Hears of every sync: how many bytes it made durable.
-pub type Observer = Box<dyn FnMut(usize) + Send>;
+/// What one sync made durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Synced {
+    /// Bytes of the records.
+    pub bytes: usize,
+    /// Records.
+    pub records: u64,
+    /// How long writing and syncing them took.
+    pub took: Duration,
+}
+
+/// Hears of every sync. Whoever waits for an answer waits for it, so it must not wait itself.
+pub type Observer = Box<dyn FnMut(Synced) + Send>;
 
 /// The ledger in a folder of this machine.
 pub struct Embedded {
@@ -122,10 +133,13 @@ impl Embedded {
 
     /// Opens it although records are missing that a checkpoint was signed over. That they are is
     /// told by every check from then on.
-    pub fn open_accepting_loss(root: &Path) -> Result<Self, LedgerError> {
+    pub fn open_accepting_loss(
+        root: &Path,
+        observer: Option<Observer>,
+    ) -> Result<Self, LedgerError> {
         let disk = RealDisk::new(root).map_err(failed("cannot use the folder of the ledger"))?;
         let tuning = Tuning { accept_loss: true, ..Tuning::default() };
-        Self::open_with(Arc::new(disk), root, tuning, None)
+        Self::open_with(Arc::new(disk), root, tuning, observer)
     }
 
     /// Opens a ledger whose files lie on `disk`; the index, which is no part of the truth, lies in

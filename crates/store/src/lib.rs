@@ -32,7 +32,7 @@ mod sync;
 pub use blob::{BLOB_BYTES_MAX, BlobError, Blobs};
 pub use causes::causes;
 pub use disk::{Disk, DiskFile, RealDisk};
-pub use embedded::{Embedded, Observer, Tuning};
+pub use embedded::{Embedded, Observer, Synced, Tuning};
 pub use hash::{Hash, HashError};
 pub use index::{
     Extract, Filter, Follower, HandoffRow, Index, IndexError, MATCHES_MAX, RECORDS_MAX, Row, Tally,

@@ -165,7 +165,7 @@ pub(super) fn pass(worker: &AgentId) -> Command {
 }
 
 pub(super) fn accept(handoff: HandoffId) -> Command {
-    Command::Accept(Accept { handoff, estimated_completion: None })
+    Command::Accept(Accept::of(handoff))
 }
 
 pub(super) fn complete(workflow: WorkflowId, fence: Fence) -> Command {

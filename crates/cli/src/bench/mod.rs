@@ -168,7 +168,9 @@ async fn measure(
 ) -> Result<Report, BenchError> {
     let syncs: Arc<Mutex<Vec<usize>>> = Arc::default();
     let heard = syncs.clone();
-    let hear = move |bytes| heard.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    let hear = move |synced: baton_engine::Synced| {
+        heard.lock().unwrap_or_else(PoisonError::into_inner).push(synced.bytes);
+    };
     let engine = Engine::open_observed(folder, hear)
         .map_err(|failure| BenchError::Baton(baton_engine::causes(&failure)))?;
     let engine = Arc::new(engine);

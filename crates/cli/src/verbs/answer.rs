@@ -40,8 +40,8 @@ impl Accept {
         let out = session.out;
         let handoff = session.handoff(&self.handoff)?;
         let estimated_completion = self.eta.map(|eta| eta.ahead(out.begun));
-        let (submitted, answer) =
-            session.submit(Command::Accept(command::Accept { handoff, estimated_completion }))?;
+        let accept = command::Accept { estimated_completion, ..command::Accept::of(handoff) };
+        let (submitted, answer) = session.submit(Command::Accept(accept))?;
         let accepted = answer.events.iter().find_map(|event| match event {
             Event::Accepted { handoff, .. } => Some(*handoff),
             _ => None,

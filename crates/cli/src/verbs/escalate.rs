@@ -170,7 +170,7 @@ fn held(session: &Session, id: HandoffId) -> Result<Fence, Failure> {
             "add --fence N: `baton accept` printed it, and `baton inbox` shows it",
         ));
     }
-    let accept = command::Accept { handoff: id, estimated_completion: None };
+    let accept = command::Accept::of(id);
     let (_, answer) = session.submit(Command::Accept(accept))?;
     answer.fence.ok_or_else(|| {
         let sentence = format!("handoff {} was not accepted", id.short());

@@ -30,8 +30,11 @@ mod start;
 mod stats;
 mod token;
 mod told;
+mod top;
 mod vars;
 mod wait;
+
+pub(crate) use rows::word_of;
 
 use clap::Subcommand;
 
@@ -72,6 +75,7 @@ pub(crate) enum Verb {
     Show(show::Show),
     Logs(reached::Logs),
     Stats(stats::Stats),
+    Top(top::Top),
     Audit(audit::Audit),
     Status(serve::Status),
     Serve(serve::Serve),
@@ -116,6 +120,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::List(list) => list.run(&session(global, out)?),
         Verb::Show(show) => show.run(&session(global, out)?),
         Verb::Logs(logs) => logs.run(&session(global, out)?),
+        Verb::Top(top) => top.run(session(global, out)?),
         Verb::Stats(stats) => stats.run(&session(global, out)?),
         Verb::Audit(audit) => match audit.offline(out) {
             Some(done) => done,

@@ -270,6 +270,7 @@ impl Pass {
                 share: context.share,
                 artifacts: artifacts.collect::<Result<_, _>>()?,
                 constraints: Constraints { budget: context.budget, deadline },
+                traceparent: None,
             },
             validation: command::PassValidation {
                 required_capabilities: about.requires.into_iter().map(Into::into).collect(),

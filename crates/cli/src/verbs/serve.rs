@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use baton_engine::{causes, view};
 use baton_server::{Listen, Network, ServeError, Tls};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hyper::Method;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
@@ -35,7 +35,8 @@ Examples:
   baton serve
   baton serve --idle-after 10m
   baton serve --listen 0.0.0.0:7800 --tls-cert cert.pem --tls-key key.pem
-  BATON_LOG=debug baton serve")]
+  BATON_LOG=debug baton serve
+  BATON_LOG=baton_server=debug baton serve --log-format json")]
 pub(crate) struct Serve {
     /// Detach from the terminal; give way if a coordinator runs already
     #[arg(long)]
@@ -65,6 +66,28 @@ pub(crate) struct Serve {
     /// `baton audit verify` tell of it from then on
     #[arg(long)]
     accept_loss: bool,
+    /// How the log on standard error is written: for people, or as one JSON object a line
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    log_format: LogFormat,
+}
+
+/// How the log is written. BATON_LOG says how much of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    #[default]
+    Human,
+    Json,
+}
+
+impl LogFormat {
+    fn begin(self) {
+        let filter = EnvFilter::try_from_env("BATON_LOG").unwrap_or_else(|_| "info".into());
+        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        match self {
+            Self::Human => log.with_ansi(std::io::stderr().is_terminal()).init(),
+            Self::Json => log.json().flatten_event(true).init(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,12 +111,7 @@ impl Serve {
             // end it. It fails only for a process that leads its group, which is detached enough.
             let _ = rustix::process::setsid();
         }
-        let filter = EnvFilter::try_from_env("BATON_LOG").unwrap_or_else(|_| "info".into());
-        tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_ansi(std::io::stderr().is_terminal())
-            .with_writer(std::io::stderr)
-            .init();
+        self.log_format.begin();
 
         let root = workspace.root().to_owned();
         let network = self.network();
@@ -106,6 +124,7 @@ impl Serve {
             accept_loss: self.accept_loss,
             network,
             requests_per_second: settings.requests_per_second,
+            otlp: settings.otlp,
         };
         match baton_server::serve(&options) {
             Ok(()) => Ok(()),

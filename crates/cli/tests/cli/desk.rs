@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// What must not leak from the developer's terminal into a test.
-const OWN: [&str; 10] = [
+const OWN: [&str; 12] = [
     "BATON_TOKEN",
     "BATON_AGENT",
     "BATON_FENCE",
@@ -17,6 +17,8 @@ const OWN: [&str; 10] = [
     "BATON_CA",
     "BATON_LOG",
     "COLUMNS",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "TRACEPARENT",
     "CLICOLOR_FORCE",
     "NO_COLOR",
 ];

@@ -171,6 +171,7 @@ async fn request(
     add("baton-agent", call.agent.to_string());
     add("baton-handoff", call.handoff.to_string());
     add("baton-workflow", call.workflow.to_string());
+    add("traceparent", package.traceparent.to_string());
     Ok(Asked { method: Method::POST, url: call.url.to_string(), headers, body })
 }
 
@@ -179,7 +180,7 @@ async fn accept(engine: &Engine, call: &Call) -> Result<Result<Fence, String>, L
     if let Turn::Now(Some(fence)) = turn(engine, call).await? {
         return Ok(Ok(fence));
     }
-    let accept = Accept { handoff: call.handoff, estimated_completion: None };
+    let accept = Accept::of(call.handoff);
     let none = || "accepted without a fence".to_owned();
     Ok(match submit(engine, call, Command::Accept(accept)).await? {
         Ok(answer) => {

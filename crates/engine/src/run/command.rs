@@ -12,6 +12,7 @@ use std::time::Duration;
 use baton_protocol::command::Actor;
 use baton_protocol::id::HandoffId;
 use baton_protocol::reach::Argv;
+use baton_protocol::trace::TraceParent;
 use baton_store::LedgerError;
 use serde_json::json;
 use tokio::sync::Mutex;
@@ -115,7 +116,7 @@ async fn once(
     held: &Held,
     answered: Option<HandoffId>,
 ) -> Result<Ended, LedgerError> {
-    let package = match engine.package_for(held).await {
+    let (package, span) = match engine.package_for(held).await {
         Ok(package) => package,
         Err(QueryError::Failed(failure)) => return Err(failure),
         Err(why) => return Ok(Ended::NotStarted(why.to_string())),
@@ -131,6 +132,7 @@ async fn once(
         ("BATON_WORKFLOW", held.workflow.to_string()),
         ("BATON_TOKEN", token.secret().to_owned()),
         ("BATON_PACKAGE", file.display().to_string()),
+        ("TRACEPARENT", span.to_string()),
     ]);
     facts.extend(answered.map(|id| ("BATON_ANSWER", id.to_string())));
     let begun = async {
@@ -234,11 +236,12 @@ async fn reason_to_end(engine: &Engine, held: &Held) -> Result<Ended, LedgerErro
 }
 
 impl Engine {
-    /// What the holder gets, as JSON.
-    async fn package_for(&self, held: &Held) -> Result<Vec<u8>, QueryError> {
+    /// What the holder gets, as JSON, and the span that its own hang from.
+    async fn package_for(&self, held: &Held) -> Result<(Vec<u8>, TraceParent), QueryError> {
         let mut package = self.package(Actor::Agent(held.agent.clone()), held.handoff).await?;
         package.fence = Some(held.fence);
-        serde_json::to_vec(&package).map_err(crate::query::unreadable)
+        let bytes = serde_json::to_vec(&package).map_err(crate::query::unreadable)?;
+        Ok((bytes, package.traceparent))
     }
 }
 

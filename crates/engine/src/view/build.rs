@@ -9,6 +9,7 @@ use baton_protocol::command::Actor;
 use baton_protocol::handoff::{Detail, Handoff, Return, State};
 use baton_protocol::id::{AgentId, Fence, WorkflowId};
 use baton_protocol::text::{BlobRef, Body};
+use baton_protocol::trace::TraceParent;
 use baton_protocol::variables::{Meaning, Variable, VariableName};
 use baton_protocol::workflow::{Ending, Hold, Workflow};
 use serde_json::{Map, Value, json};
@@ -127,6 +128,7 @@ pub(crate) fn handoff_view(
             risk_level: terms.risk_level,
         },
         routing: terms.routing,
+        traceparent: TraceParent::of_handoff(terms.traceparent, id, terms.id),
         tried: handoff.tried.iter().cloned().collect(),
         broadcast: kinds::broadcast_of(workflow, &terms.kind),
         escalation: kinds::escalation(&terms.kind),

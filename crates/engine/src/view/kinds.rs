@@ -10,7 +10,7 @@ use super::sight::Sight;
 use super::{BroadcastView, EscalationView, ReturnView};
 
 /// The word for whether new work goes to an agent.
-pub(super) fn status(health: &Health) -> &'static str {
+pub(crate) fn status(health: &Health) -> &'static str {
     if health.failures >= HEALTH_FAILURES_MAX {
         "unhealthy"
     } else if health.unavailable_since.is_some() {

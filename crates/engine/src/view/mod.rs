@@ -10,6 +10,7 @@ mod sight;
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
 };
+pub(crate) use kinds::status;
 pub use messages::{
     Message, MessageContext, MessageHandoff, MessageTask, MessageType, Payload, message,
 };
@@ -29,6 +30,7 @@ use baton_protocol::id::{AgentId, CapabilityId, Fence, GroupId, HandoffId, Token
 use baton_protocol::lock::{FilePath, LockMode};
 use baton_protocol::text::Text;
 use baton_protocol::time::{Allowance, Timestamp};
+use baton_protocol::trace::TraceParent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -155,6 +157,8 @@ pub struct HandoffView {
     pub audit: AuditView,
     /// What happens when the receiver cannot take it.
     pub routing: Routing,
+    /// The handoff's own span, in the form of W3C Trace Context.
+    pub traceparent: TraceParent,
     /// Who had it and did not take it.
     pub tried: Vec<AgentId>,
     /// What it is a part of, if it went to several.
@@ -354,6 +358,8 @@ pub struct Inbox {
 pub struct Package {
     /// The number that it shows from now on.
     pub fence: Option<Fence>,
+    /// The span that the receiver's own spans hang from, in the form of W3C Trace Context.
+    pub traceparent: TraceParent,
     /// The handoff, with what may be seen of its context.
     pub handoff: HandoffView,
 }

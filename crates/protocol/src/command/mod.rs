@@ -23,6 +23,7 @@ use crate::lock::{FilePath, LockMode};
 use crate::retention::Prune;
 use crate::text::{Body, Text};
 use crate::time::{Allowance, Timestamp};
+use crate::trace::TraceParent;
 use crate::variables::Changes;
 
 /// A command, and who asks.
@@ -168,22 +169,27 @@ impl Submission {
 impl Command {
     /// A digest of what is asked, to tell one asking from another under the same key.
     ///
-    /// Moments that a caller may count from its own now ("in two hours") are left out: asking again
-    /// a second later is still asking the same.
+    /// Moments that a caller may count from its own now ("in two hours") are left out, and so is
+    /// the span it asks from: asking again a second later is still asking the same.
     pub fn digest(&self) -> u64 {
         let timeless = match self {
             Self::Start(start) if start.constraints.deadline.is_some() => {
                 let constraints = Constraints { deadline: None, ..start.constraints.clone() };
                 Some(Self::Start(Start { constraints, ..start.clone() }))
             }
-            Self::Pass(pass) if pass.context.constraints.deadline.is_some() => {
+            Self::Pass(pass)
+                if pass.context.constraints.deadline.is_some()
+                    || pass.context.traceparent.is_some() =>
+            {
                 let mut pass = pass.clone();
                 pass.context.constraints.deadline = None;
+                pass.context.traceparent = None;
                 Some(Self::Pass(pass))
             }
-            Self::Accept(accept) if accept.estimated_completion.is_some() => {
-                let handoff = accept.handoff;
-                Some(Self::Accept(Accept { handoff, estimated_completion: None }))
+            Self::Accept(accept)
+                if accept.estimated_completion.is_some() || accept.traceparent.is_some() =>
+            {
+                Some(Self::Accept(Accept::of(accept.handoff)))
             }
             _ => None,
         };
@@ -261,6 +267,16 @@ pub struct Accept {
     /// When it will be done, as far as can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_completion: Option<Timestamp>,
+    /// The span of whoever takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
+}
+
+impl Accept {
+    /// Takes a handoff and says no more.
+    pub fn of(handoff: HandoffId) -> Self {
+        Self { handoff, estimated_completion: None, traceparent: None }
+    }
 }
 
 /// Turns a handoff away.

@@ -8,6 +8,7 @@ use crate::handoff::{Aggregation, Constraints, OnTimeout, Priority, Routing, Tri
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::text::{Body, Text};
 use crate::time::Allowance;
+use crate::trace::TraceParent;
 use crate::variables::{Changes, VariableName};
 
 /// Passes work on. Without a workflow it begins one.
@@ -141,6 +142,10 @@ pub struct PassContext {
     pub artifacts: Vec<Produced>,
     /// What it may cost.
     pub constraints: Constraints,
+    /// The sender's span, for those who follow the work across systems. Over HTTP the header of
+    /// that name says the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
 }
 
 /// What the receiver must be.

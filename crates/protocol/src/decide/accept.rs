@@ -103,5 +103,6 @@ fn accepted(
         return_by,
         estimated_completion: accept.estimated_completion,
         done_by,
+        traceparent: accept.traceparent,
     }
 }

@@ -13,6 +13,7 @@ use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
 use crate::limits::ESCALATION_LEVELS_MAX;
 use crate::text::Text;
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 use crate::workflow::Workflow;
 use crate::world::World;
 
@@ -114,6 +115,10 @@ impl Raise<'_> {
             decision_rationale: Some(self.reason.clone()),
             risk_level: before.map(|terms| terms.risk_level).unwrap_or_default(),
             routing: Default::default(),
+            traceparent: before.and_then(|terms| {
+                let given = terms.traceparent?;
+                Some(TraceParent::of_handoff(Some(given), self.id, terms.id))
+            }),
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::id::{
 use crate::lock::{FilePath, LockMode};
 use crate::text::{BlobRef, Body, Text};
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 use crate::variables::Changes;
 use crate::workflow::Ending;
 
@@ -191,6 +192,9 @@ pub enum Event {
         /// When the time of a holder that need not return is up.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         done_by: Option<Timestamp>,
+        /// The span of whoever took it, if it gave one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        traceparent: Option<TraceParent>,
     },
     /// An attempt ended without an acceptance.
     Rejected {

@@ -114,7 +114,9 @@ fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
                 keep(workflow, artifacts);
             });
         }
-        Event::Accepted { handoff, by, fence, return_by, estimated_completion, done_by } => {
+        Event::Accepted {
+            handoff, by, fence, return_by, estimated_completion, done_by, ..
+        } => {
             accepted(world, id, (*handoff, by, *fence), at);
             set_state(world, id, *handoff, |_| State::Accepted {
                 fence: *fence,

@@ -20,6 +20,7 @@ use crate::agent::{Requirement, Risk};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId};
 use crate::text::{Body, Text};
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 use crate::variables::VariableName;
 
 /// One handoff inside a workflow.
@@ -93,6 +94,9 @@ pub struct Terms {
     /// What happens when the receiver cannot take it.
     #[serde(default)]
     pub routing: Routing,
+    /// The span under which it was passed, if a trace was given; the work goes on in that trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
 }
 
 /// What a handoff may cost.

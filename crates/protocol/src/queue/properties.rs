@@ -31,6 +31,7 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         decision_rationale: None,
         risk_level: Default::default(),
         routing: Default::default(),
+        traceparent: None,
     };
     Handoff {
         terms,

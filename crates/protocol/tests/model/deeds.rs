@@ -52,7 +52,7 @@ pub(crate) fn wake(timer: Timer) -> Command {
 
 /// Taking a handoff.
 pub(crate) fn accept(n: usize) -> Command {
-    Command::Accept(Accept { handoff: handoff(n), estimated_completion: None })
+    Command::Accept(Accept::of(handoff(n)))
 }
 
 /// Turning it away.

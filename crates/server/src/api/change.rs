@@ -118,8 +118,9 @@ pub(crate) async fn submit(
     app: &App,
     actor: Actor,
     key: &Key,
-    command: Command,
+    mut command: Command,
 ) -> Result<Answer, Problem> {
+    key.follow(&mut command);
     let submission = match key.as_str() {
         Some(key) => Submission::keyed(actor, key, command),
         None => Submission { id: Key::fresh()?, actor, command },

@@ -259,6 +259,10 @@ impl Operation {
     pub(crate) fn keyed(self) -> Self {
         let says = "Names this asking: the same key, asked again, is answered as it was at first.";
         let key = json!({ "type": "string", "pattern": "^[!-~]+$", "maxLength": KEY_BYTES_MAX });
-        self.refuses(CHANGE).header_as("Idempotency-Key", says, Box::new(move |_| key.clone()))
+        let trace =
+            "The span it is asked from, by W3C Trace Context; a pass and an acceptance keep it.";
+        self.refuses(CHANGE)
+            .header_as("Idempotency-Key", says, Box::new(move |_| key.clone()))
+            .header("traceparent", trace)
     }
 }

@@ -135,7 +135,7 @@ async fn held(app: &App, actor: &Actor, key: &Key, id: HandoffId) -> Result<Fenc
     if view.line.fence.is_some() {
         return Err(Refusal::FenceRequired { agent: actor.agent() }.into());
     }
-    let accept = Accept { handoff: id, estimated_completion: None };
+    let accept = Accept::of(id);
     let answer = submit(app, actor.clone(), &key.part("accept"), Command::Accept(accept)).await?;
     answer.fence.ok_or_else(|| Refusal::NotAccepted { handoff: id, state: "answered" }.into())
 }

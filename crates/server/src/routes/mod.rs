@@ -36,6 +36,7 @@ use self::events::Listeners;
 use crate::api::Api;
 use crate::guard;
 use crate::idle::{self, Activity};
+use crate::metrics::{self, Metrics};
 use crate::rate::Rates;
 use crate::wire::Problem;
 
@@ -49,6 +50,7 @@ pub(crate) struct App {
     pub(crate) url: Option<String>,
     pub(crate) rates: Rates,
     pub(crate) listeners: Listeners,
+    pub(crate) metrics: Metrics,
     /// The names under which callers on the network may ask for this coordinator.
     pub(crate) hosts: Vec<String>,
 }
@@ -64,6 +66,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(not_so)
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::look))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idle::note))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), metrics::watch))
         .with_state(app)
 }
 
@@ -86,6 +89,7 @@ fn all() -> Api {
     let api = commands::routes(api);
     let api = batch::routes(api);
     let api = coordinator::routes(api);
+    let api = metrics::routes(api);
     described::routes(api)
 }
 

@@ -3,21 +3,26 @@
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use baton_protocol::command::Command;
 use baton_protocol::id::CommandId;
 use baton_protocol::limits::KEY_BYTES_MAX;
+use baton_protocol::trace::TraceParent;
 
 use super::Problem;
 
-/// The `Idempotency-Key` of a request, if it has one.
+/// The `Idempotency-Key` of a request, if it has one, and the span that it is asked from.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Key(Option<String>);
+pub(crate) struct Key {
+    text: Option<String>,
+    from: Option<TraceParent>,
+}
 
 impl Key {
     /// A key as a caller may choose it.
     pub(crate) fn checked(key: &str) -> Result<Self, Problem> {
         let printable = key.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
         match printable && (1..=KEY_BYTES_MAX).contains(&key.len()) {
-            true => Ok(Self(Some(key.to_owned()))),
+            true => Ok(Self { text: Some(key.to_owned()), from: None }),
             false => {
                 let detail =
                     format!("not a key; expected 1 to {KEY_BYTES_MAX} printable ASCII bytes");
@@ -27,12 +32,23 @@ impl Key {
     }
 
     pub(crate) fn as_str(&self) -> Option<&str> {
-        self.0.as_deref()
+        self.text.as_deref()
     }
 
     /// The key of one of several askings that one request needs.
     pub(crate) fn part(&self, part: &str) -> Self {
-        Self(self.0.as_ref().map(|key| format!("{key} {part}")))
+        let text = self.text.as_ref().map(|key| format!("{key} {part}"));
+        Self { text, from: self.from }
+    }
+
+    /// Lets a command be part of the trace that its request is part of, unless it says otherwise.
+    pub(crate) fn follow(&self, command: &mut Command) {
+        let place = match command {
+            Command::Pass(pass) => &mut pass.context.traceparent,
+            Command::Accept(accept) => &mut accept.traceparent,
+            _ => return,
+        };
+        *place = place.or(self.from);
     }
 
     /// A name that nobody had before.
@@ -51,9 +67,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Key {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        match parts.headers.get("idempotency-key") {
-            Some(key) => Self::checked(key.to_str().unwrap_or("")),
-            None => Ok(Self::default()),
-        }
+        let key = match parts.headers.get("idempotency-key") {
+            Some(key) => Self::checked(key.to_str().unwrap_or(""))?,
+            None => Self::default(),
+        };
+        // A header that names no span is as good as none: that is what its standard asks for.
+        let from = parts.headers.get("traceparent");
+        Ok(Self { from: from.and_then(|header| header.to_str().ok()?.parse().ok()), ..key })
     }
 }

@@ -5,12 +5,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 use baton_protocol::planted::{Bug, planted};
 
 use crate::causes::causes;
 use crate::disk::Disk;
-use crate::embedded::{Observer, restore};
+use crate::embedded::{Observer, Synced, restore};
 use crate::ledger::LedgerError;
 use crate::log::{Log, LogError};
 use crate::pace;
@@ -178,11 +179,16 @@ impl Syncer {
                 self.exchange.durable.store(batch.last_seq, Ordering::Release);
                 (self.tell)(batch.last_seq);
             }
+            let begun = Instant::now();
             match self.log.append(&batch.lines, batch.first_seq, batch.last_seq) {
                 Ok(_) => {
                     self.exchange.durable.store(batch.last_seq, Ordering::Release);
                     if let Some(observer) = &mut self.observer {
-                        observer(batch.lines.len());
+                        observer(Synced {
+                            bytes: batch.lines.len(),
+                            records: batch.last_seq + 1 - batch.first_seq,
+                            took: begun.elapsed(),
+                        });
                     }
                     self.release(batch);
                 }

@@ -178,6 +178,7 @@ fn terms(
         Kind::Broadcast(_) => (Trigger::ExplicitRequest, None),
         Kind::Escalation(_) => (Trigger::Escalation, None),
     };
+    let held = || sender.workflow?.trace_under(sender.id, sender.fence);
     Terms {
         id,
         from_agent: sender.agent.clone(),
@@ -197,6 +198,7 @@ fn terms(
         decision_rationale: pass.audit.decision_rationale.clone(),
         risk_level: pass.audit.risk_level,
         routing: pass.routing,
+        traceparent: context.traceparent.or_else(held),
     }
 }
 

@@ -50,6 +50,7 @@ impl Scene {
             rates: Rates::new(None),
             listeners: Default::default(),
             hosts: Vec::new(),
+            metrics: Default::default(),
         };
         let scene = Self { router: router(Arc::new(app)) };
         scene.ask("PUT", "/v1/agents/builder", Some(json!({ "capabilities": ["rust"] }))).await;

@@ -1,0 +1,142 @@
+//! The view as people see it, at the smallest size that terminals have.
+
+use baton_engine::view::{AgentView, Stats, Status};
+use expect_test::{Expect, expect};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::top::frame::{Frame, Rate};
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("a view")
+}
+
+fn id(n: u32) -> String {
+    format!("{n:08x}-0000-4000-8000-000000000000")
+}
+
+fn agent(name: &str, status: &str, load: usize) -> AgentView {
+    let failures = if status == "unhealthy" { 3 } else { 0 };
+    read(json!({
+        "profile": {"id": name, "max_concurrent_tasks": 2},
+        "registered_at": "2026-02-01T12:00:00Z", "load": load, "status": status,
+        "health": {"failures": failures, "unavailable_since": null}, "tokens": [],
+    }))
+}
+
+fn handoff(n: u32, to: &str, state: &str, due: Option<&str>) -> HandoffLine {
+    let fence = (state == "accepted").then_some(2);
+    read(json!({
+        "id": id(0xa0 + n), "workflow": id(1), "title": "make the login page faster",
+        "from_agent": "planner", "to_agent": to, "type": "delegation", "priority": "high",
+        "reason": "measure first, then\u{1b}[31m change", "state": state, "detail": null,
+        "initiated_at": "2026-03-01T11:56:30Z", "fence": fence, "wake_at": due,
+        "resends": 1, "reroutes": 0, "broadcast_group_id": null,
+    }))
+}
+
+fn frame() -> Frame {
+    let status: Status = read(json!({
+        "version": "0.1.0", "pid": 1, "started_at": "2026-03-01T09:00:00Z", "records": 4210,
+        "indexed": 4210, "open_workflows": 2, "agents": 4, "outbox": 1, "cut_at_start": null,
+    }));
+    let stats: Stats = read(json!({
+        "totalHandoffs": 320, "pendingHandoffs": 4, "handoffsByAgent": {}, "recordsByType": {},
+        "openWorkflows": 2, "totalWorkflows": 41, "records": 4210,
+    }));
+    let workflow = |n: u32, title: &str, owner: &str, open: usize| -> WorkflowLine {
+        read(json!({
+            "id": id(n), "title": title, "status": "open", "owner": owner,
+            "started_at": "2026-03-01T10:00:00Z", "open_handoffs": open,
+        }))
+    };
+    Frame::new(
+        NOW.parse().expect("a moment"),
+        (status, stats),
+        vec![
+            agent("builder", "healthy", 2),
+            agent("idle-one", "healthy", 0),
+            agent("planner", "healthy", 1),
+            agent("tester", "unhealthy", 0),
+        ],
+        vec![
+            handoff(1, "builder", "accepted", Some("2026-03-01T11:59:00Z")),
+            handoff(2, "builder", "queued", None),
+            handoff(3, "tester", "initiated", Some("2026-03-01T12:00:20Z")),
+            handoff(4, "builder", "suspended", Some("2026-03-01T14:00:00Z")),
+        ],
+        vec![
+            workflow(1, "make the login page faster", "planner", 4),
+            workflow(2, "日本語の題名 with words", "operator", 0),
+        ],
+    )
+}
+
+fn live() -> Shown {
+    let mut shown = Shown::new(frame(), true, false);
+    shown.rate = Some(Rate { records: 12.5, handoffs: 3.0 });
+    shown
+}
+
+fn check(shown: &mut Shown, (width, height): (u16, u16), expected: &Expect) {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
+    terminal.draw(|canvas| draw(canvas, shown)).expect("a drawing");
+    expected.assert_eq(&lines(terminal.backend().buffer()));
+}
+
+fn press(shown: &mut Shown, code: KeyCode) -> bool {
+    shown.press(KeyEvent::from(code))
+}
+
+#[test]
+fn everything_is_seen_in_the_smallest_terminal() {
+    check(&mut live(), (80, 24), &expect![[""]]);
+}
+
+#[test]
+fn enter_shows_all_of_a_row_and_nothing_in_it_can_move_the_cursor() {
+    let mut shown = live();
+    assert!(press(&mut shown, KeyCode::Tab) && press(&mut shown, KeyCode::Enter));
+    check(&mut shown, (80, 24), &expect![[""]]);
+    assert!(press(&mut shown, KeyCode::Char('q')), "q closes what lies over the lists first");
+    assert!(!press(&mut shown, KeyCode::Char('q')));
+}
+
+#[test]
+fn a_selection_stays_on_a_row_that_is_there() {
+    let mut shown = live();
+    for code in [KeyCode::Char('G'), KeyCode::Char('j'), KeyCode::Down] {
+        press(&mut shown, code);
+    }
+    assert_eq!(shown.selected(), Some(3));
+    let mut fewer = frame();
+    fewer.agents.truncate(2);
+    shown.renew(fewer, None);
+    assert_eq!(shown.selected(), Some(1));
+    press(&mut shown, KeyCode::Char('k'));
+    assert_eq!(shown.selected(), Some(0));
+}
+
+#[test]
+fn no_terminal_is_too_small_to_draw_in() {
+    for width in [1, 3, 10, 40] {
+        for height in [1, 2, 5, 9, 24] {
+            for over in [Over::Nothing, Over::Details, Over::Keys] {
+                let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("one");
+                let mut shown = live();
+                shown.over = over;
+                terminal.draw(|canvas| draw(canvas, &mut shown)).expect("a drawing");
+            }
+        }
+    }
+}
+
+#[test]
+fn on_paper_there_are_all_rows_and_no_keys() {
+    let text = text(Shown::new(frame(), false, false), 80);
+    expect![[""]].assert_eq(&text);
+    assert!(text.lines().all(|line| Span::raw(line).width() <= 80));
+}

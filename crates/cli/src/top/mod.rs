@@ -1,0 +1,99 @@
+//! The live view of a workspace. It reads like any other caller and changes nothing.
+
+mod details;
+mod draw;
+mod frame;
+mod keys;
+
+use std::io::{self, IsTerminal};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anstream::ColorChoice;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+
+use self::frame::{Frame, Rate, Rates};
+use self::keys::Shown;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::show::width;
+
+/// How often everything is read anew.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long a key can wait for the view to look whether something new was read.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Shows the workspace until somebody has seen enough, or once.
+pub(crate) fn run(session: Session, once: bool) -> Result<(), Failure> {
+    let out = session.out;
+    if out.json {
+        return out.value(&frame::as_json(&session)?);
+    }
+    let color = out.color != ColorChoice::Never;
+    let first = Frame::read(&session)?;
+    if once || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        let shown = Shown::new(first, false, false);
+        return out.write(&draw::text(shown, width()));
+    }
+    let shown = Shown::new(first, true, color);
+    let news = follow(session);
+    // It takes a panic for granted that the terminal is restored before its words are printed.
+    let mut terminal = ratatui::try_init().map_err(|error| unusable(&error))?;
+    let ended = watch(&mut terminal, shown, &news);
+    ratatui::restore();
+    ended.map_err(|error| unusable(&error))
+}
+
+fn unusable(error: &io::Error) -> Failure {
+    let sentence = format!("cannot use this terminal: {error}");
+    Failure::failed(sentence, "`baton top --once` prints the same as text")
+}
+
+type News = Result<(Box<Frame>, Option<Rate>), String>;
+
+/// Reads on a thread of its own, so that keys never wait for the network.
+fn follow(session: Session) -> Receiver<News> {
+    let (tell, news) = mpsc::channel();
+    thread::spawn(move || {
+        let mut rates = Rates::default();
+        loop {
+            thread::sleep(EVERY);
+            let read = Frame::read(&session).map(|frame| {
+                let rate = rates.note(Instant::now(), &frame.stats);
+                (Box::new(frame), rate)
+            });
+            if tell.send(read.map_err(|failure| failure.sentence)).is_err() {
+                return;
+            }
+        }
+    });
+    news
+}
+
+fn watch(
+    terminal: &mut DefaultTerminal,
+    mut shown: Shown,
+    news: &Receiver<News>,
+) -> io::Result<()> {
+    loop {
+        terminal.draw(|canvas| draw::draw(canvas, &mut shown))?;
+        loop {
+            match news.try_recv() {
+                Ok(Ok((frame, rate))) => shown.renew(*frame, rate),
+                Ok(Err(trouble)) => shown.trouble = Some(trouble),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
+                    if !event::poll(LOOK)? {
+                        continue;
+                    }
+                    match event::read()? {
+                        Event::Key(key) if !shown.press(key) => return Ok(()),
+                        _ => (),
+                    }
+                }
+            }
+            break;
+        }
+    }
+}

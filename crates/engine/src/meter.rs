@@ -1,0 +1,127 @@
+//! Measuring: how long things take and how large they are, counted in atomics.
+//!
+//! What is counted here begins anew with the process. Nobody waits for anybody to count.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use baton_store::Synced;
+
+use crate::latency::Latencies;
+
+/// Bounds of what a disk takes to sync, in microseconds.
+const SYNC_MICROS: &[u64] =
+    &[100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
+/// Bounds of what one sync makes durable, in bytes.
+const SYNC_BYTES: &[u64] =
+    &[512, 1_024, 2_048, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 8_388_608];
+/// Bounds of what one sync makes durable, in records.
+const SYNC_RECORDS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];
+
+/// Counts of values by size.
+#[derive(Debug)]
+pub struct Histogram {
+    bounds: &'static [u64],
+    /// One more than there are bounds: the last is for what is larger than all.
+    counts: Box<[AtomicU64]>,
+    sum: AtomicU64,
+}
+
+/// What a histogram held when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// How many values came.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// Each bound with the number of values up to it and above the bound before; the last bound
+    /// is the largest number there is.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+impl Histogram {
+    /// An empty one with these bounds, in ascending order.
+    pub fn new(bounds: &'static [u64]) -> Self {
+        let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
+        Self { bounds, counts, sum: AtomicU64::new(0) }
+    }
+
+    /// Counts a value.
+    pub fn observe(&self, value: u64) {
+        let bucket = self.bounds.partition_point(|bound| *bound < value);
+        self.counts[bucket].fetch_add(1, Ordering::Relaxed);
+        self.sum.fetch_add(value, Ordering::Relaxed);
+    }
+
+    /// Counts a span of time, in microseconds.
+    pub fn observe_time(&self, span: Duration) {
+        self.observe(u64::try_from(span.as_micros()).unwrap_or(u64::MAX));
+    }
+
+    /// What it holds now.
+    pub fn read(&self) -> Reading {
+        let bounds = self.bounds.iter().copied().chain([u64::MAX]);
+        let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
+        let buckets: Vec<_> = bounds.zip(counts).collect();
+        // Counted from the buckets, so that both agree while others go on counting.
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        Reading { count, sum: self.sum.load(Ordering::Relaxed), buckets }
+    }
+}
+
+/// Everything that the engine measures.
+#[derive(Debug)]
+pub struct Meter {
+    /// How long the ledger's syncs took, in microseconds.
+    pub sync_micros: Histogram,
+    /// How many bytes each made durable.
+    pub sync_bytes: Histogram,
+    /// How many records each made durable.
+    pub sync_records: Histogram,
+    pub(crate) latencies: Latencies,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self {
+            sync_micros: Histogram::new(SYNC_MICROS),
+            sync_bytes: Histogram::new(SYNC_BYTES),
+            sync_records: Histogram::new(SYNC_RECORDS),
+            latencies: Latencies::default(),
+        }
+    }
+}
+
+impl Meter {
+    pub(crate) fn synced(&self, synced: &Synced) {
+        self.sync_micros.observe_time(synced.took);
+        self.sync_bytes.observe(synced.bytes as u64);
+        self.sync_records.observe(synced.records);
+    }
+
+    /// Each type of handoff with how long it took to be accepted, in microseconds.
+    pub fn acceptance(&self) -> impl Iterator<Item = (&'static str, Reading)> {
+        self.latencies.acceptance()
+    }
+
+    /// Each type of handoff and how it ended, with how long that took from its acceptance on.
+    pub fn work(&self) -> impl Iterator<Item = (&'static str, &'static str, Reading)> {
+        self.latencies.work()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_counts_up_to_its_bound() {
+        let histogram = Histogram::new(&[1, 10]);
+        for value in [0, 1, 2, 10, 11, 1_000] {
+            histogram.observe(value);
+        }
+        let read = histogram.read();
+        assert_eq!((read.count, read.sum), (6, 1_024));
+        assert_eq!(read.buckets, [(1, 2), (10, 2), (u64::MAX, 2)]);
+    }
+}
