@@ -22,11 +22,13 @@ enum Guard {
     Change,
     /// Every agent, because it begins something of its own, and never a viewer.
     Begin,
+    /// Operators and viewers.
+    Watch,
     /// Operators.
     Operator,
 }
 
-use Guard::{Anybody, Begin, Change, Look, Operator, Part};
+use Guard::{Anybody, Begin, Change, Look, Operator, Part, Watch};
 
 /// Every operation, by its name in the OpenAPI document, with a body that an operator could send.
 #[rustfmt::skip]
@@ -47,6 +49,7 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("export", Operator, r#"{"to": "/nowhere/at/all"}"#),
     ("find", Part, ""),
     ("health", Anybody, ""),
+    ("heartbeat", Change, ""),
     ("list_agents", Look, ""),
     ("list_approvals", Look, ""),
     ("list_artifacts", Part, ""),
@@ -58,6 +61,7 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("list_workflows", Look, ""),
     ("listen", Look, ""),
     ("lock", Change, r#"{"workflow": "W", "fence": 2, "paths": ["a.txt"], "mode": "exclusive"}"#),
+    ("metrics", Watch, ""),
     ("mark_artifact", Change, r#"{"fence": 2, "status": "final"}"#),
     ("openapi", Anybody, ""),
     ("pass", Begin, r#"{"to_agent": "builder", "reason": "x"}"#),
@@ -67,8 +71,8 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("prune", Operator, ""),
     ("put_agent", Operator, "{}"),
     ("readiness", Anybody, ""),
-    ("reassign_handoff", Operator, r#"{"to_agent": "rival", "reason": "x"}"#),
-    ("reassign_workflow", Operator, r#"{"to_agent": "rival", "reason": "x"}"#),
+    ("reassign_handoff", Change, r#"{"to_agent": "rival", "reason": "x"}"#),
+    ("reassign_workflow", Change, r#"{"to_agent": "rival", "reason": "x"}"#),
     ("register", Operator, r#"{"id": "newcomer"}"#),
     ("reject", Change, r#"{"reason": "no"}"#),
     ("report_health", Change, r#"{"healthy": false}"#),
@@ -79,7 +83,9 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("show_agent", Look, ""),
     ("show_handoff", Part, ""),
     ("show_inbox", Look, ""),
+    ("show_log", Part, ""),
     ("show_package", Part, ""),
+    ("show_secret", Operator, ""),
     ("show_stats", Look, ""),
     ("show_status", Look, ""),
     ("show_variable", Part, ""),
@@ -204,6 +210,10 @@ fn every_route_refuses_every_wrong_credential() {
                 assert!(answer.body.contains("view-only"), "{answer:?}");
             }
             Begin => refused(&viewer, &[403]),
+            Watch => {
+                refused(&rival, &[403]);
+                refused(&viewer, &[200]);
+            }
             Operator => {
                 refused(&rival, &[403]);
                 refused(&viewer, &[403]);
