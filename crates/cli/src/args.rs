@@ -254,7 +254,7 @@ mod tests {
             Set up:
               init         Make a folder a workspace
               agent        Make agents known, and see who there is
-              token        Make credentials for agents and people, and take them away
+              token        Make credentials, and take them away
               completions  Print completions for a shell
 
             Pass work:

@@ -70,7 +70,7 @@ Examples:
   baton agent add reviewer --role reviewer --max-risk high --answer-within 5m
   baton agent add scribe --write-scope 'docs.*' --notify 'notify-send Baton'
   baton agent add linter --command 'cargo clippy --message-format json'
-  baton agent add remote --url https://agents.example.org/baton")]
+  baton agent add remote --http https://agents.example.org/baton")]
 struct Add {
     /// The name it answers to: a-z, 0-9 and -
     #[arg(value_name = "AGENT")]
@@ -120,11 +120,11 @@ struct Add {
     #[arg(long, value_name = "COMMAND")]
     notify: Option<String>,
     /// Run this command for each handoff, split at spaces; no shell is involved
-    #[arg(long, value_name = "COMMAND", conflicts_with = "url")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "http")]
     command: Option<String>,
     /// Call this address for each handoff
     #[arg(long, value_name = "URL")]
-    url: Option<String>,
+    http: Option<String>,
     /// A command that succeeds, or an address that answers 200, while the agent is well; it is
     /// tried once a minute, for at most 10 s
     #[arg(long, value_name = "COMMAND|URL")]
@@ -158,9 +158,9 @@ impl Add {
         profile.notify = self.notify.map(|words| argv(&words, "--notify")).transpose()?;
         profile.health_check = self.health_check.map(|words| check(&words)).transpose()?;
         profile.heartbeat_every = self.heartbeat_every;
-        profile.reach = match (self.command, self.url) {
+        profile.reach = match (self.command, self.http) {
             (Some(words), _) => Reach::Command { argv: argv(&words, "--command")? },
-            (None, Some(text)) => Reach::Http { url: url(text, "--url")? },
+            (None, Some(text)) => Reach::Http { url: url(text, "--http")? },
             (None, None) => Reach::Pull,
         };
         Ok(profile)

@@ -17,7 +17,7 @@ use crate::show::time::{now, relative};
 use crate::value::Id;
 use crate::verbs::told::told;
 
-/// Make credentials for agents and people, and take them away
+/// Make credentials, and take them away
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

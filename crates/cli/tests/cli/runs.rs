@@ -133,7 +133,7 @@ fn a_service_is_called_until_it_answers() {
     let config = "[outgoing]\nallow = [\"127.0.0.0/8\"]\n";
     fs::write(desk.path().join(".baton/config.toml"), config).expect("a file");
     let service = Service::start(&["200 {\"done\": 1}", "202", "500", "200 at last"]);
-    desk.run(&["agent", "add", "worker", "--url", &service.url]).ok();
+    desk.run(&["agent", "add", "worker", "--http", &service.url]).ok();
     assert!(desk.run(&["agent", "secret", "worker"]).ok().starts_with("whsec_"));
 
     let now = delegate(&desk, &["--timeout", "1m"]);

@@ -24,9 +24,11 @@ enum Guard {
     Begin,
     /// Operators.
     Operator,
+    /// Operators, and viewers, who see what operators see.
+    Watch,
 }
 
-use Guard::{Anybody, Begin, Change, Look, Operator, Part};
+use Guard::{Anybody, Begin, Change, Look, Operator, Part, Watch};
 
 /// Every operation, by its name in the OpenAPI document, with a body that an operator could send.
 #[rustfmt::skip]
@@ -59,6 +61,7 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("listen", Look, ""),
     ("lock", Change, r#"{"workflow": "W", "fence": 2, "paths": ["a.txt"], "mode": "exclusive"}"#),
     ("mark_artifact", Change, r#"{"fence": 2, "status": "final"}"#),
+    ("metrics", Watch, ""),
     ("openapi", Anybody, ""),
     ("pass", Begin, r#"{"to_agent": "builder", "reason": "x"}"#),
     ("ping", Anybody, ""),
@@ -207,6 +210,10 @@ fn every_route_refuses_every_wrong_credential() {
             Operator => {
                 refused(&rival, &[403]);
                 refused(&viewer, &[403]);
+            }
+            Watch => {
+                refused(&rival, &[403]);
+                refused(&viewer, &[200]);
             }
         }
     }

@@ -33,6 +33,9 @@ impl Child {
         command
             .args(argv.arguments())
             .current_dir(folder)
+            // Verbs inside speak to this coordinator and no other.
+            .env_remove("BATON_URL")
+            .env_remove("BATON_CA")
             .envs(facts.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

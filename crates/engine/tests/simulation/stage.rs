@@ -206,7 +206,9 @@ impl Stage {
                 // Baton itself may look at what stood in the way; the asker changes nothing.
                 let last = match asked.actor {
                     Actor::Coordinator => self.facts.last_seq,
-                    Actor::Operator | Actor::Agent(_) | Actor::OperatorAs(_) => self.last_asked,
+                    Actor::Operator | Actor::Viewer | Actor::Agent(_) | Actor::OperatorAs(_) => {
+                        self.last_asked
+                    }
                 };
                 must(last <= before, "I27", || format!("{asked:?} was refused: {refusal}"))?;
                 *self.own.counts.entry(refusal.code()).or_default() += 1;
