@@ -93,7 +93,10 @@ fn press(shown: &mut Shown, code: KeyCode) -> bool {
 
 #[test]
 fn everything_is_seen_in_the_smallest_terminal() {
-    check(&mut live(), (80, 24), &expect![[r#"
+    check(
+        &mut live(),
+        (80, 24),
+        &expect![[r#"
         baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
         workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever (3.0/min)
         ┏ Agents 4 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
@@ -118,14 +121,18 @@ fn everything_is_seen_in_the_smallest_terminal() {
         │00000002 operator             0    2h   日本語の題名 with words               │
         └──────────────────────────────────────────────────────────────────────────────┘
         q quit  Tab list  ↑↓ row  Enter details  ? keys
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn enter_shows_all_of_a_row_and_nothing_in_it_can_move_the_cursor() {
     let mut shown = live();
     assert!(press(&mut shown, KeyCode::Tab) && press(&mut shown, KeyCode::Enter));
-    check(&mut shown, (80, 24), &expect![[r#"
+    check(
+        &mut shown,
+        (80, 24),
+        &expect![[r#"
         baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
         workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever (3.0/min)
         ┌ Agents 4 ────────────────────────────────────────────────────────────────────┐
@@ -150,7 +157,8 @@ fn enter_shows_all_of_a_row_and_nothing_in_it_can_move_the_cursor() {
         │00000002 operator             0    2h   日本語の題名 with words               │
         └──────────────────────────────────────────────────────────────────────────────┘
         q quit  Tab list  ↑↓ row  Enter details  ? keys
-    "#]]);
+    "#]],
+    );
     assert!(press(&mut shown, KeyCode::Char('q')), "q closes what lies over the lists first");
     assert!(!press(&mut shown, KeyCode::Char('q')));
 }

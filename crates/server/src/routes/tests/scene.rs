@@ -51,7 +51,6 @@ impl Scene {
             listeners: Default::default(),
             metrics: Default::default(),
             hosts: Vec::new(),
-            metrics: Default::default(),
         };
         let scene = Self { router: router(Arc::new(app)) };
         scene.ask("PUT", "/v1/agents/builder", Some(json!({ "capabilities": ["rust"] }))).await;
