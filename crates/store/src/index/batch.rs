@@ -17,7 +17,7 @@ use crate::log::{Cursor, Entry, Position};
 /// How many entries a cache may have when a batch begins. Work is close together in time, so a
 /// cache that starts afresh soon holds what is needed.
 const CACHED_MAX: usize = 16 * 1024;
-/// How many records are written by one statement: most of a small insert is beginning and ending it.
+/// How many records are written by one statement: most of a small insert is beginning and end.
 const ROWS_AT_ONCE: usize = 32;
 const COLUMNS: usize = 12;
 

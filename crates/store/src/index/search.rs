@@ -1,8 +1,9 @@
 //! Finds the records that pass a filter, in the order of their numbers, stopping at the limit.
 //!
-//! A workflow's records are a chain, walked from its last one back. For kinds and agents, which are few and frequent, an entry
-//! for every record would cost more than all else; instead the index knows which blocks of records
-//! name them, and only those blocks are read. SQLite never gets to sort history.
+//! A workflow's records are a chain, walked from its last one back. For kinds and agents, which are
+//! few and frequent, an entry for every record would cost more than all else; instead the index
+//! knows which blocks of records name them, and only those blocks are read. SQLite never gets to
+//! sort history.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
