@@ -93,14 +93,72 @@ fn press(shown: &mut Shown, code: KeyCode) -> bool {
 
 #[test]
 fn everything_is_seen_in_the_smallest_terminal() {
-    check(&mut live(), (80, 24), &expect![[""]]);
+    check(
+        &mut live(),
+        (80, 24),
+        &expect![[r#"
+        baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
+        workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever (3.0/min)
+        ┏ Agents 4 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+        ┃AGENT                STATUS      LOAD    QUEUE HOLDS                          ┃
+        ┃tester               unhealthy   0/2     1                                    ┃
+        ┃builder              healthy     2/2     1     make the login page faster     ┃
+        ┃planner              healthy     1/2     0     make the login page faster     ┃
+        ┃idle-one             healthy     0/2     0                                    ┃
+        ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+        ┌ Handoffs 4 ──────────────────────────────────────────────────────────────────┐
+        │ID       STATE      FROM         TO           AGE  DUE      TITLE             │
+        │000000a1 accepted   planner      builder      3m   late 1m  make the login pa…│
+        │000000a3 initiated  planner      tester       3m   in 20s   make the login pa…│
+        │000000a4 suspended  planner      builder      3m   in 2h    make the login pa…│
+        │000000a2 queued     planner      builder      3m   -        make the login pa…│
+        │                                                                              │
+        │                                                                              │
+        └──────────────────────────────────────────────────────────────────────────────┘
+        ┌ Workflows 2 ─────────────────────────────────────────────────────────────────┐
+        │ID       OWNER                OPEN AGE  TITLE                                 │
+        │00000001 planner              4    2h   make the login page faster            │
+        │00000002 operator             0    2h   日本語の題名 with words               │
+        └──────────────────────────────────────────────────────────────────────────────┘
+        q quit  Tab list  ↑↓ row  Enter details  ? keys
+    "#]],
+    );
 }
 
 #[test]
 fn enter_shows_all_of_a_row_and_nothing_in_it_can_move_the_cursor() {
     let mut shown = live();
     assert!(press(&mut shown, KeyCode::Tab) && press(&mut shown, KeyCode::Enter));
-    check(&mut shown, (80, 24), &expect![[""]]);
+    check(
+        &mut shown,
+        (80, 24),
+        &expect![[r#"
+        baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
+        workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever (3.0/min)
+        ┌ Agents 4 ────────────────────────────────────────────────────────────────────┐
+        │AGENT                STATUS      LOAD    QUEUE HOLDS                          │
+        │tester               unhealthy   0/2     1                                    │
+        │bu┏ Handoff 000000a1-0000-4000-8000-000000000000 ━━━━━━━━━━━━━━━━━━━━━━━━━━┓  │
+        │pl┃workflow    00000001 make the login page faster                         ┃  │
+        │id┃from        planner                                                     ┃  │
+        └──┃to          builder                                                     ┃──┘
+        ┏ H┃type        delegation                                                  ┃━━┓
+        ┃ID┃priority    high                                                        ┃  ┃
+        ┃00┃state       accepted                                                    ┃a…┃
+        ┃00┃reason      measure first, then\u{1b}[31m change                        ┃a…┃
+        ┃00┃began       2026-03-01 11:56:30Z (3m ago)                               ┃a…┃
+        ┃00┃due         2026-03-01 11:59:00Z (1m ago)                               ┃a…┃
+        ┃  ┃tries       sent again 1 times, rerouted 0                              ┃  ┃
+        ┃  ┃more        baton show 000000a1                                         ┃  ┃
+        ┗━━┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛━━┛
+        ┌ Workflows 2 ─────────────────────────────────────────────────────────────────┐
+        │ID       OWNER                OPEN AGE  TITLE                                 │
+        │00000001 planner              4    2h   make the login page faster            │
+        │00000002 operator             0    2h   日本語の題名 with words               │
+        └──────────────────────────────────────────────────────────────────────────────┘
+        q quit  Tab list  ↑↓ row  Enter details  ? keys
+    "#]],
+    );
     assert!(press(&mut shown, KeyCode::Char('q')), "q closes what lies over the lists first");
     assert!(!press(&mut shown, KeyCode::Char('q')));
 }
@@ -137,6 +195,29 @@ fn no_terminal_is_too_small_to_draw_in() {
 #[test]
 fn on_paper_there_are_all_rows_and_no_keys() {
     let text = text(Shown::new(frame(), false, false), 80);
-    expect![[""]].assert_eq(&text);
+    expect![[r#"
+        baton 0.1.0  up 3h  records 4210  outbox 1
+        workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever
+        ┌ Agents 4 ────────────────────────────────────────────────────────────────────┐
+        │AGENT                STATUS      LOAD    QUEUE HOLDS                          │
+        │tester               unhealthy   0/2     1                                    │
+        │builder              healthy     2/2     1     make the login page faster     │
+        │planner              healthy     1/2     0     make the login page faster     │
+        │idle-one             healthy     0/2     0                                    │
+        └──────────────────────────────────────────────────────────────────────────────┘
+        ┌ Handoffs 4 ──────────────────────────────────────────────────────────────────┐
+        │ID       STATE      FROM         TO           AGE  DUE      TITLE             │
+        │000000a1 accepted   planner      builder      3m   late 1m  make the login pa…│
+        │000000a3 initiated  planner      tester       3m   in 20s   make the login pa…│
+        │000000a4 suspended  planner      builder      3m   in 2h    make the login pa…│
+        │000000a2 queued     planner      builder      3m   -        make the login pa…│
+        └──────────────────────────────────────────────────────────────────────────────┘
+        ┌ Workflows 2 ─────────────────────────────────────────────────────────────────┐
+        │ID       OWNER                OPEN AGE  TITLE                                 │
+        │00000001 planner              4    2h   make the login page faster            │
+        │00000002 operator             0    2h   日本語の題名 with words               │
+        └──────────────────────────────────────────────────────────────────────────────┘
+    "#]]
+    .assert_eq(&text);
     assert!(text.lines().all(|line| Span::raw(line).width() <= 80));
 }

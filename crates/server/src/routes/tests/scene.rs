@@ -49,8 +49,8 @@ impl Scene {
             url: None,
             rates: Rates::new(None),
             listeners: Default::default(),
-            hosts: Vec::new(),
             metrics: Default::default(),
+            hosts: Vec::new(),
         };
         let scene = Self { router: router(Arc::new(app)) };
         scene.ask("PUT", "/v1/agents/builder", Some(json!({ "capabilities": ["rust"] }))).await;
