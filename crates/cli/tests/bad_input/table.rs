@@ -304,7 +304,7 @@ operator 422 bad-variable
 operator 422 bad-variable
     {"set_variables": {"workflow": "$open1", "changes": {"decisions_made": 7}}}
 operator 422 reserved-name {"register": {"id": "operator"}}
-operator 422 reserved-name {"issue_token": {"agent": "operator", "digest": "$digest"}}
+operator 422 view-of-agent {"issue_token": {"agent": "builder", "digest": "$digest", "grant": "view"}}
 operator 422 bad-digest {"issue_token": {"agent": "builder", "digest": "xyz"}}
 operator 422 receiver-required {"pass": {"workflow": "$open1", "reason": "r"}}
 operator 422 receiver-required {"pass": {"workflow": "$open1", "to_agent": null, "reason": "r"}}
@@ -330,12 +330,12 @@ builder 403 operator-only {"issue_token": {"agent": "builder", "digest": "$diges
 builder 403 operator-only {"revoke_token": {"agent": "clerk", "token": "$token"}}
 operator 403 coordinator-only {"wake": {"handoff": "$waiting1"}}
 builder 403 coordinator-only {"wake": {"handoff": "$waiting1"}}
-tester 403 for-another {"accept": {"handoff": "$waiting1"}}
+tester 404 unknown-handoff {"accept": {"handoff": "$waiting1"}}
 operator 403 for-another {"accept": {"handoff": "$waiting1"}}
-tester 403 for-another {"reject": {"handoff": "$waiting1", "reason": "r"}}
-tester 403 for-another {"return": {"handoff": "$held", "fence": 2, "status": "failed"}}
-tester 403 fence-of-another {"progress": {"workflow": "$held_work", "fence": 2}}
-tester 403 not-yours {"cancel": {"handoff": "$waiting1", "reason": "r"}}
+tester 404 unknown-handoff {"reject": {"handoff": "$waiting1", "reason": "r"}}
+tester 404 unknown-handoff {"return": {"handoff": "$held", "fence": 2, "status": "failed"}}
+tester 404 unknown-workflow {"progress": {"workflow": "$held_work", "fence": 2}}
+tester 404 unknown-handoff {"cancel": {"handoff": "$waiting1", "reason": "r"}}
 builder 403 not-yours {"cancel_workflow": {"workflow": "$held_work", "reason": "r"}}
 stranger 401 unauthorized {"start": {"title": "Work"}}
 nonsense 401 unauthorized {"start": {"title": "Work"}}

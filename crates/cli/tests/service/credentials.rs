@@ -26,8 +26,6 @@ enum Guard {
     Watch,
     /// Operators.
     Operator,
-    /// Operators, and viewers, who see what operators see.
-    Watch,
 }
 
 use Guard::{Anybody, Begin, Change, Look, Operator, Part, Watch};
@@ -65,7 +63,6 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("lock", Change, r#"{"workflow": "W", "fence": 2, "paths": ["a.txt"], "mode": "exclusive"}"#),
     ("metrics", Watch, ""),
     ("mark_artifact", Change, r#"{"fence": 2, "status": "final"}"#),
-    ("metrics", Watch, ""),
     ("openapi", Anybody, ""),
     ("pass", Begin, r#"{"to_agent": "builder", "reason": "x"}"#),
     ("ping", Anybody, ""),
@@ -220,10 +217,6 @@ fn every_route_refuses_every_wrong_credential() {
             Operator => {
                 refused(&rival, &[403]);
                 refused(&viewer, &[403]);
-            }
-            Watch => {
-                refused(&rival, &[403]);
-                refused(&viewer, &[200]);
             }
         }
     }
