@@ -42,7 +42,7 @@ pub(crate) struct Global {
         hide_short_help = true
     )]
     pub(crate) workspace: Option<PathBuf>,
-    /// A coordinator on the network, such as https://baton.example:7800, instead of a workspace
+    /// A coordinator on the network, such as https://baton.example:7800, instead of any workspace
     /// here; BATON_TOKEN says who asks
     #[arg(
         long,
@@ -50,8 +50,7 @@ pub(crate) struct Global {
         value_name = "URL",
         env = "BATON_URL",
         hide_env_values = true,
-        hide_short_help = true,
-        conflicts_with = "workspace"
+        hide_short_help = true
     )]
     pub(crate) url: Option<Address>,
     /// Act on behalf of an agent (the operator only)

@@ -142,6 +142,52 @@ fn a_token_that_is_taken_away_ends_what_it_opened() {
 }
 
 #[test]
+fn a_token_that_is_taken_away_ends_what_waits_or_is_still_being_sent() {
+    use std::io::{Read, Write};
+    let service = Service::with(&["builder"]);
+    let builder = service.token(&["--agent", "builder"]);
+    let waiting = Request::get("/v1/inbox?wait=60s").by(&builder);
+    let mut waiting = waiting.open(&service.address).expect("a connection");
+    let mut sending = std::net::TcpStream::connect(&service.address).expect("a connection");
+    let body = r#"{"start": {"title": "after the end"}}"#;
+    let head = format!(
+        "POST /v1/commands HTTP/1.0\r\nhost: {}\r\nauthorization: Bearer {builder}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        service.address,
+        body.len()
+    );
+    sending.write_all(head.as_bytes()).expect("sent");
+    sending.write_all(&body.as_bytes()[..10]).expect("sent");
+    let records = service.desk.json(&["status"])["records"].clone();
+    let tokens = service.desk.json(&["token", "list", "--agent", "builder"]);
+    let id = tokens[0]["id"].as_str().expect("a token").to_owned();
+    service.desk.run(&["token", "revoke", &id]).ok();
+    for answer in [&mut waiting as &mut dyn Read, &mut sending] {
+        let mut text = String::new();
+        answer.read_to_string(&mut text).expect("an answer");
+        assert!(text.starts_with("HTTP/1.0 401"), "{text}");
+    }
+    // The revocation is all that was recorded.
+    let after = service.desk.json(&["status"])["records"].as_u64();
+    assert_eq!(after, records.as_u64().map(|count| count + 1));
+}
+
+#[test]
+fn a_viewer_sees_neither_commands_nor_credentials() {
+    let desk = Desk::new();
+    let add = ["agent", "add", "runner", "--command", "echo hush", "--notify", "echo hush"];
+    desk.run(&add).ok();
+    desk.run(&["agent", "add", "caller", "--http", "http://a.example/x?key=hush"]).ok();
+    let service = Service::on(desk, &["--listen", "127.0.0.1:0"]);
+    let viewer = service.token(&["--viewer"]);
+    for path in ["/v1/agents", "/v1/agents/caller", "/v1/audit", "/v1/messages"] {
+        let told = service.read(&viewer, path).to_string();
+        assert!(told.contains("caller"), "{path}: {told}");
+        assert!(!told.contains("hush") && !told.contains("digest"), "{path}: {told}");
+    }
+}
+
+#[test]
 fn a_stream_tells_that_the_coordinator_ends_and_where_to_go_on() {
     let service = Service::with(&["builder"]);
     let viewer = service.token(&["--viewer"]);

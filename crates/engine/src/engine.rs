@@ -98,6 +98,10 @@ impl Engine {
     /// When this returns `Ok`, the decision is durable. Its effects have not run yet: the outbox
     /// runs them from the ledger, so a crash here loses nothing.
     pub async fn submit(&self, submission: Submission) -> Result<Answer, SubmitError> {
+        // Also when it repeats what somebody else asked: no answer is for one who only looks.
+        if submission.actor == Actor::Viewer {
+            return Err(Refusal::ViewOnly.into());
+        }
         let asked = submission.command.digest();
         let accepting = match &submission.command {
             Command::Accept(accept) => Some((submission.id, accept.handoff)),

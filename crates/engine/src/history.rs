@@ -94,6 +94,10 @@ impl Engine {
         let most = query.limit.unwrap_or(PAGE_ROWS_MAX).clamp(1, PAGE_ROWS_MAX);
         filter.limit = u32::try_from(most).unwrap_or(u32::MAX);
         let mut hidden = Hidden::default();
+        let sees_all = match &viewer {
+            Actor::Operator | Actor::OperatorAs(_) | Actor::Coordinator => true,
+            Actor::Agent(_) | Actor::Viewer => false,
+        };
         if let Actor::Agent(agent) = &viewer {
             match (query.handoff, query.workflow) {
                 (Some(id), _) => drop(self.handoff(viewer, id).await?),
@@ -107,6 +111,9 @@ impl Engine {
         let mut records = records.collect::<Result<Vec<Value>, _>>()?;
         let last = records.last().and_then(|record| record["seq"].as_u64());
         records.retain(|record| !hidden.covers(record));
+        if !sees_all {
+            records.retain_mut(veil);
+        }
         Ok(Page { items: records, next: last.filter(|_| full) })
     }
 
@@ -132,4 +139,26 @@ impl Engine {
         };
         Ok(Page { items: items.iter().filter_map(message).filter(fits).collect(), next })
     }
+}
+
+/// Takes out of a record what only the operator sees: how agents are started and called. Whether
+/// anything is left to show: of credentials, nothing is.
+fn veil(record: &mut Value) -> bool {
+    let event = &mut record["event"];
+    match event["type"].as_str() {
+        Some("token_issued" | "token_revoked") => return false,
+        Some("registered") => {
+            if let Some(profile) = event.get_mut("profile").and_then(Value::as_object_mut) {
+                for secret in ["reach", "notify", "health_check"] {
+                    profile.remove(secret);
+                }
+            }
+        }
+        Some(_) | None => (),
+    }
+    if let Some(record) = record.as_object_mut() {
+        // They name commands and addresses as they were then.
+        record.remove("effects");
+    }
+    true
 }

@@ -34,6 +34,19 @@ pub enum Reach {
     Tmux,
 }
 
+impl Reach {
+    /// The same for eyes that need not know: by which way, and not with which words.
+    pub fn veiled(&self) -> Self {
+        match self {
+            Self::Pull => Self::Pull,
+            Self::Tmux => Self::Tmux,
+            Self::Command { .. } => Self::Command { argv: Argv(vec!["[hidden]".to_owned()]) },
+            Self::Http { url } => Self::Http { url: url.host_only() },
+            Self::A2a { url } => Self::A2a { url: url.host_only() },
+        }
+    }
+}
+
 /// A program and its arguments, as words. No shell ever reads them.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +125,16 @@ impl TryFrom<String> for Url {
             true => Ok(Self(text.into())),
             false => Err(UrlError),
         }
+    }
+}
+
+impl Url {
+    /// The same without what comes before and after the host, where keys may be.
+    fn host_only(&self) -> Self {
+        let (scheme, rest) = self.0.split_once("://").unwrap_or(("http", ""));
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
+        let host = authority.rsplit('@').next().unwrap_or("");
+        Self(format!("{scheme}://{host}").into())
     }
 }
 

@@ -142,8 +142,16 @@ fn as_itself(headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
+/// The token in a header; the word before it may be written in any case.
+pub(crate) fn bearer(header: &str) -> &str {
+    match header.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
+        Some(_) | None => "",
+    }
+}
+
 async fn by_token(app: &App, header: &str) -> Result<(String, Credential), Problem> {
-    let token = header.strip_prefix("Bearer ").unwrap_or("");
+    let token = bearer(header);
     let found = app.engine.authenticate(token).await.map_err(QueryError::from)?;
     let Some(found) = found else {
         app.rates.take_wrong(Instant::now()).map_err(too_fast)?;

@@ -16,6 +16,7 @@ mod routes;
 mod serve;
 mod socket;
 mod telemetry;
+mod tenure;
 mod wire;
 
 pub use network::{Listen, Network, Tls};

@@ -38,7 +38,7 @@ Examples:
   BATON_LOG=debug baton serve
   BATON_LOG=baton_server=debug baton serve --log-format json")]
 pub(crate) struct Serve {
-    /// Detach from the terminal; give way if a coordinator runs already
+    /// Run as verbs start it: in a session of its own, giving way if a coordinator runs already
     #[arg(long)]
     background: bool,
     /// Where to listen on the network [default: 127.0.0.1:7800 in the foreground]
@@ -153,7 +153,12 @@ impl Serve {
 fn not_served(error: &ServeError) -> Failure {
     let why = causes(error);
     let hint = match error {
-        ServeError::AlreadyRunning { .. } => "`baton status` tells which process it is",
+        ServeError::AlreadyRunning { .. } => {
+            "verbs start one by themselves: `baton stop` ends it, then start this one"
+        }
+        ServeError::Io { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
+            "another program listens there: choose another port with --listen"
+        }
         ServeError::Ledger { why } if why.contains("a checkpoint is signed over") => {
             "nothing was changed; restore `.baton` from a `baton backup`, or run `baton serve \
              --accept-loss` once to go on without the records that are gone"

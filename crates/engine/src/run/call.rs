@@ -69,7 +69,7 @@ pub(super) async fn call(
         () = engine.runs.stopped() => return Ok(None),
     };
     match answer {
-        Ok(Answered { status, body }) => answered(engine, call, status, &body).await,
+        Ok(answer) => answered(engine, call, &answer).await,
         Err(Unanswered::Forbidden(why)) => turned_away(engine, call, &why).await.map(Some),
         Err(Unanswered::Failed(why)) => lost(engine, call, &why).await.map(Some),
     }
@@ -79,9 +79,10 @@ pub(super) async fn call(
 async fn answered(
     engine: &Engine,
     call: &Call,
-    status: StatusCode,
-    body: &[u8],
+    answer: &Answered,
 ) -> Result<Option<String>, LedgerError> {
+    let Answered { status, body, cut } = answer;
+    let status = *status;
     let later = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS];
     if status == StatusCode::ACCEPTED {
         let note = match accept(engine, call).await? {
@@ -98,7 +99,7 @@ async fn answered(
             }
             Err(why) => return Ok(Some(why)),
         };
-        return Ok(match engine.tell(&held, Outcome::of(body, false)).await? {
+        return Ok(match engine.tell(&held, Outcome::of(body, *cut)).await? {
             Told::Done(note) => Some(note),
             Told::Asked => Some("it asked somebody above".to_owned()),
             Told::Stopping => None,

@@ -28,6 +28,9 @@ use crate::query::QueryError;
 /// How long what a run left behind may go on talking after the run itself has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// How long a run may take to end by itself once what it held is over: it may just have said so.
+const LEAVE: Duration = Duration::from_secs(5);
+
 /// How one process ended.
 enum Ended {
     /// By itself.
@@ -68,6 +71,12 @@ pub(super) async fn run(
                 }
             }
             Standing::Held { .. } => (),
+        }
+        // Nobody else works on it until the last run for it has gone.
+        let turn = engine.runs.turn(held.handoff);
+        let _turn = turn.lock().await;
+        if !matches!(engine.standing(held).await?, Standing::Held { .. }) {
+            continue;
         }
         let outcome = match once(engine, outside, argv, held, answered).await? {
             Ended::Stopping => return Ok(None),
@@ -195,6 +204,17 @@ async fn watch(
     let status = match ended {
         Ok(status) => status,
         Err(why) => {
+            if let Ok(Ended::Gone) = &why {
+                let leaving = async {
+                    loop {
+                        tokio::select! {
+                            _ = child.ended() => break,
+                            () = &mut listen, if !heard => heard = true,
+                        }
+                    }
+                };
+                let _ = tokio::time::timeout(LEAVE, leaving).await;
+            }
             tokio::select! {
                 () = child.end() => (),
                 // What it says to its end belongs in the log.

@@ -19,7 +19,7 @@ pub use output::LogPage;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use baton_protocol::command::Actor;
 use baton_protocol::effect::{Effect, EffectId};
@@ -59,6 +59,8 @@ pub(crate) struct Runs {
     tokens: Mutex<HashMap<String, Credential>>,
     /// Which calls are under way, by whom is called.
     calls: Mutex<HashMap<AgentId, HashMap<HandoffId, EffectId>>>,
+    /// Whose turn it is to work on a handoff.
+    turns: Mutex<HashMap<HandoffId, Weak<tokio::sync::Mutex<()>>>>,
     grown: watch::Sender<u64>,
     stopping: watch::Sender<bool>,
 }
@@ -71,6 +73,16 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Runs {
     fn data(&self) -> Option<&Path> {
         self.data.as_deref()
+    }
+
+    /// What whoever works on a handoff holds meanwhile.
+    fn turn(&self, handoff: HandoffId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = locked(&self.turns);
+        turns.retain(|_, turn| turn.strong_count() > 0);
+        let known = turns.get(&handoff).and_then(Weak::upgrade);
+        let turn = known.unwrap_or_default();
+        turns.insert(handoff, Arc::downgrade(&turn));
+        turn
     }
 
     /// Returns once the coordinator is to end.

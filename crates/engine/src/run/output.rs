@@ -26,7 +26,7 @@ const CHUNK_BYTES: usize = 16 * 1024;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPage {
-    /// What it said; secrets are masked.
+    /// What it said, in whole lines; secrets are masked.
     pub text: String,
     /// Where the next part begins, in bytes.
     pub next: u64,
@@ -58,6 +58,14 @@ impl Log {
         let file = options.create(true).append(true).mode(0o600).open(path).await?;
         let bytes = file.metadata().await?.len();
         Ok(Self { inner: Mutex::new(Written { file, bytes, tail: Vec::new() }), grown })
+    }
+
+    async fn note(&self, bytes: &[u8]) {
+        if !bytes.is_empty()
+            && let Err(error) = self.write(bytes).await
+        {
+            tracing::warn!(%error, "could not write the log of a run");
+        }
     }
 
     async fn write(&self, bytes: &[u8]) -> io::Result<()> {
@@ -101,20 +109,68 @@ pub(super) struct Said {
     pub(super) cut: bool,
 }
 
+/// How a private key in a text begins and ends.
+const KEY_BEGINS: &str = "-----BEGIN ";
+const KEY_ENDS: &str = "-----END ";
+const KEY_NAMED: &str = "PRIVATE KEY-----";
+/// Bytes that are held back at most, for the rest of a line or of a key.
+const HELD_BACK_MAX: usize = 64 * 1024;
+
+/// Masks what was said, whole lines and whole keys at a time: a secret that comes in two pieces is
+/// one secret.
+#[derive(Default)]
+struct Masked {
+    held: Vec<u8>,
+}
+
+impl Masked {
+    /// Takes what was said and returns what can be shown now.
+    fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(bytes);
+        let lines = self.held.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let text = String::from_utf8_lossy(&self.held[..lines]);
+        let open = text.rfind(KEY_BEGINS).filter(|at| {
+            let rest = &text[*at..];
+            rest.contains(KEY_NAMED) && !rest.contains(KEY_ENDS)
+        });
+        // Invalid bytes become longer letters, so the place is looked up in the bytes themselves.
+        let whole = match open {
+            Some(_) => rfind(&self.held[..lines], KEY_BEGINS.as_bytes()).unwrap_or(0),
+            None => lines,
+        };
+        let much = self.held.len() - whole > HELD_BACK_MAX;
+        self.release(if much { self.held.len() } else { whole })
+    }
+
+    /// What is left at the end.
+    fn rest(&mut self) -> Vec<u8> {
+        self.release(self.held.len())
+    }
+
+    fn release(&mut self, count: usize) -> Vec<u8> {
+        let said: Vec<u8> = self.held.drain(..count).collect();
+        mask(&String::from_utf8_lossy(&said)).into_owned().into_bytes()
+    }
+}
+
+fn rfind(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).rposition(|window| window == what)
+}
+
 /// Copies what comes from `from` into the log until it ends, and keeps it.
 pub(super) async fn copy(mut from: impl AsyncRead + Unpin, log: &Log, said: &Mutex<Said>) {
     let mut chunk = vec![0; CHUNK_BYTES];
+    let mut masked = Masked::default();
     // Whoever cannot be read any more has said all it will. It is read to its end also when the log
     // is full or cannot be written, or else it would wait for us for ever.
     while let Ok(count @ 1..) = from.read(&mut chunk).await {
-        if let Err(error) = log.write(&chunk[..count]).await {
-            tracing::warn!(%error, "could not write the log of a run");
-        }
+        log.note(&masked.take(&chunk[..count])).await;
         let mut said = said.lock().await;
         let room = RUN_RESULT_BYTES_MAX - said.bytes.len();
         said.bytes.extend_from_slice(&chunk[..count.min(room)]);
         said.cut |= count > room;
     }
+    log.note(&masked.rest()).await;
 }
 
 impl Engine {
@@ -143,7 +199,7 @@ impl Engine {
         let whole = whole_letters(&bytes, over && !more);
         let text = String::from_utf8_lossy(&bytes[..whole]);
         let next = after + whole as u64;
-        Ok(LogPage { text: mask(&text).into_owned(), next, over: over && !more })
+        Ok(LogPage { text: text.into_owned(), next, over: over && !more })
     }
 
     /// Tells whenever a run said something.
@@ -209,6 +265,26 @@ mod tests {
             "what never was a letter is not waited for"
         );
         assert_eq!(whole_letters(b"", false), 0);
+    }
+
+    #[test]
+    fn a_secret_in_two_pieces_is_one_secret() {
+        let mut masked = Masked::default();
+        let key = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyz";
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("a text");
+        assert_eq!(text(masked.take(b"one\nkey ")), "one\n");
+        assert_eq!(text(masked.take(&key.as_bytes()[..20])), "");
+        let rest = text(masked.take(format!("{}\ntwo", &key[20..]).as_bytes()));
+        assert!(rest.starts_with("key [masked") && !rest.contains(&key[20..]), "{rest}");
+        assert_eq!(text(masked.rest()), "two");
+
+        let mut masked = Masked::default();
+        assert_eq!(text(masked.take(b"a\n-----BEGIN PRIVATE KEY-----\nMIIE")), "a\n");
+        assert_eq!(text(masked.take(b"vQ\nmore\n")), "");
+        let rest = text(masked.take(b"-----END PRIVATE KEY-----\nb\n"));
+        assert!(rest.contains("[masked private-key]") && rest.ends_with("b\n"), "{rest}");
+        masked.take(b"-----BEGIN RSA PRIVATE KEY-----\nMIIE\n");
+        assert_eq!(text(masked.rest()), "[masked private-key]");
     }
 
     #[tokio::test]

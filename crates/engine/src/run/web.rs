@@ -3,7 +3,7 @@
 use std::sync::Once;
 use std::time::Duration;
 
-use baton_protocol::limits::{CALL_ANSWER_BYTES_MAX, REDIRECTS_MAX};
+use baton_protocol::limits::{CALL_ANSWER_BYTES_MAX, REDIRECTS_MAX, RUN_RESULT_BYTES_MAX};
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, StatusCode, Url};
@@ -24,6 +24,8 @@ pub(crate) struct Asked {
 pub(crate) struct Answered {
     pub(crate) status: StatusCode,
     pub(crate) body: Vec<u8>,
+    /// Whether there was more than is taken.
+    pub(crate) cut: bool,
 }
 
 /// Why there is no answer.
@@ -119,12 +121,13 @@ async fn whole(mut response: reqwest::Response) -> Result<Answered, Unanswered> 
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(failed)? {
         if body.len() + chunk.len() > CALL_ANSWER_BYTES_MAX {
-            let why = format!("an answer over {CALL_ANSWER_BYTES_MAX} bytes");
-            return Err(Unanswered::Failed(why));
+            // The work is done, so asking again would do it twice: the beginning must do.
+            body.truncate(RUN_RESULT_BYTES_MAX);
+            return Ok(Answered { status, body, cut: true });
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(Answered { status, body })
+    Ok(Answered { status, body, cut: false })
 }
 
 fn failed(error: reqwest::Error) -> Unanswered {

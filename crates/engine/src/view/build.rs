@@ -44,6 +44,7 @@ pub(crate) fn agent_view(agent: &Agent, viewer: &Actor) -> AgentView {
         Actor::Agent(viewer) => *viewer == profile.id,
     };
     if !own {
+        profile.reach = profile.reach.veiled();
         profile.notify = None;
         profile.health_check = None;
     }

@@ -1,13 +1,15 @@
 //! Many commands at once: a command a line in, an answer a line out, each for itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use baton_engine::QueryError;
 use baton_engine::view::Answer;
-use baton_protocol::command::{Actor, Command};
+use baton_protocol::command::Command;
 use baton_protocol::limits::{
     BATCH_AT_ONCE_MAX, BATCH_BYTES_MAX, BATCH_LINES_MAX, REQUEST_BYTES_MAX,
 };
@@ -15,13 +17,18 @@ use futures_util::stream::{self, Stream, StreamExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::{App, Shared};
 use crate::api::{Api, post, submit};
-use crate::caller::Caller;
-use crate::wire::{Key, Problem, ProblemDetails, json_only, read};
+use crate::caller::Known;
+use crate::tenure;
+use crate::wire::{BODY_WITHIN, Key, Problem, ProblemDetails, json_only, read};
 
 const NDJSON: &str = "application/x-ndjson";
+
+/// How long a whole batch may take to arrive.
+const BATCH_WITHIN: Duration = Duration::from_secs(600);
 
 pub(super) fn routes(api: Api) -> Api {
     api.route(
@@ -68,15 +75,11 @@ struct Outcome {
     problem: Option<ProblemDetails>,
 }
 
-async fn batch(
-    State(app): Shared,
-    Caller(actor): Caller,
-    request: Request,
-) -> Result<Response, Problem> {
+async fn batch(State(app): Shared, known: Known, request: Request) -> Result<Response, Problem> {
     json_only(request.headers(), &[NDJSON, "application/ndjson", "application/jsonl"])?;
     let answers = lines(request.into_body())
         .enumerate()
-        .map(move |(n, line)| outcome(app.clone(), actor.clone(), n + 1, line))
+        .map(move |(n, line)| outcome(app.clone(), known.clone(), n + 1, line))
         .buffered(BATCH_AT_ONCE_MAX)
         .map(|outcome| {
             let mut line = serde_json::to_vec(&outcome).map_err(std::io::Error::other)?;
@@ -88,14 +91,20 @@ async fn batch(
 
 async fn outcome(
     app: Arc<App>,
-    actor: Actor,
+    known: Known,
     line: usize,
     bytes: Result<Vec<u8>, Problem>,
 ) -> Outcome {
     let answer = async {
         let Line { key, command } = read(&bytes?)?;
+        // A batch may take long, and its token may end meanwhile.
+        if let Some((token, _)) = &known.credential
+            && app.engine.authenticate(token).await.map_err(QueryError::from)?.is_none()
+        {
+            return Err(tenure::ended());
+        }
         let key = key.as_deref().map(Key::checked).transpose()?.unwrap_or_default();
-        submit(&app, actor, &key, command).await
+        submit(&app, known.actor, &key, command).await
     };
     match answer.await {
         Ok(answer) => Outcome { line, status: 200, answer: Some(answer), problem: None },
@@ -116,13 +125,15 @@ struct Reader {
     lines: usize,
     bytes: usize,
     over: bool,
+    /// When nothing more is read.
+    until: Instant,
 }
 
 /// The lines of a body that are not blank, each within its limits.
 fn lines(body: Body) -> impl Stream<Item = Result<Vec<u8>, Problem>> {
     let body = body.into_data_stream();
-    let (rest, over) = (Vec::new(), false);
-    let reader = Reader { body, rest, told: 0, looked: 0, lines: 0, bytes: 0, over };
+    let (rest, over, until) = (Vec::new(), false, Instant::now() + BATCH_WITHIN);
+    let reader = Reader { body, rest, told: 0, looked: 0, lines: 0, bytes: 0, over, until };
     stream::unfold(reader, |mut reader| async move {
         let line = reader.next().await?;
         Some((line, reader))
@@ -139,7 +150,10 @@ impl Reader {
                 self.lines += 1;
                 return Some(self.within(line));
             }
-            match self.body.next().await {
+            let by = self.until.min(Instant::now() + BODY_WITHIN);
+            let read = tokio::time::timeout_at(by, self.body.next());
+            let Ok(read) = read.await else { return Some(Err(self.end("a batch that stopped"))) };
+            match read {
                 Some(Ok(bytes)) => {
                     self.bytes += bytes.len();
                     self.rest.drain(..self.told);

@@ -116,11 +116,13 @@ async fn events(
     Asked(asked): Asked<EventsAsked>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let named = asked.types.iter().flat_map(|text| text.split(','));
+    let durable = *app.engine.changes().borrow();
     let query = MessageQuery {
         types: named.map(kind_of).collect::<Result<_, _>>()?,
         agent: asked.agent,
         workflow: asked.workflow,
-        after: Some(after(&headers, asked.after)?.unwrap_or(*app.engine.changes().borrow())),
+        // Whoever heard of more than there is, from before a restored backup, goes on from here.
+        after: Some(after(&headers, asked.after)?.unwrap_or(durable).min(durable)),
         limit: Some(PAGE),
     };
     // Whoever may not see the workflow hears so now, not as the first event.

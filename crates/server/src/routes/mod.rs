@@ -38,6 +38,7 @@ use crate::guard;
 use crate::idle::{self, Activity};
 use crate::metrics::{self, Metrics};
 use crate::rate::Rates;
+use crate::tenure;
 use crate::wire::Problem;
 
 /// What every request needs.
@@ -64,6 +65,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .into_router()
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
+        .layer(axum::middleware::from_fn_with_state(app.clone(), tenure::hold))
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::look))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idle::note))
         .layer(axum::middleware::from_fn_with_state(app.clone(), metrics::watch))

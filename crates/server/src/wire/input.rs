@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::Problem;
 
 /// How long a body may take to arrive.
-const BODY_WITHIN: Duration = Duration::from_secs(30);
+pub(crate) const BODY_WITHIN: Duration = Duration::from_secs(30);
 
 /// A JSON body.
 pub(crate) struct Input<T>(pub(crate) T);

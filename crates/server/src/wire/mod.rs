@@ -8,7 +8,7 @@ mod path;
 mod problem;
 mod query;
 
-pub(crate) use input::{Fields, Input, json_only, read, typed};
+pub(crate) use input::{BODY_WITHIN, Fields, Input, json_only, read, typed};
 pub(crate) use key::Key;
 pub(crate) use page::{Here, Paged, Paging};
 pub(crate) use path::Named;
