@@ -21,6 +21,9 @@ const NOTIFY_TIME_MAX: Duration = Duration::from_secs(10);
 /// How often the outbox is looked at even if nothing was recorded, for loans that ran out.
 const SLEEP_MAX: Duration = Duration::from_secs(15);
 
+/// The least time between two looks that news bring.
+const PACE: Duration = Duration::from_millis(5);
+
 impl Engine {
     /// Carries out what waits in the outbox. Returns how many effects there were.
     pub async fn run_effects(&self) -> Result<usize, LedgerError> {
@@ -63,8 +66,11 @@ impl Engine {
                 Err(failure) => tracing::warn!(%failure, "could not carry out effects"),
             }
             let changed = tokio::time::timeout(SLEEP_MAX, changes.changed());
-            if let Ok(Err(_)) = changed.await {
-                return;
+            match changed.await {
+                Ok(Err(_)) => return,
+                // Under load every sync is news; a look at each would slow down what it looks at.
+                Ok(Ok(())) => tokio::time::sleep(PACE).await,
+                Err(_) => (),
             }
         }
     }

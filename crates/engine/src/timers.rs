@@ -20,6 +20,9 @@ const SLEEP_MAX: Duration = Duration::from_secs(5);
 /// How long it sleeps at least, so that what cannot be woken does not spin.
 const SLEEP_MIN: Duration = Duration::from_millis(5);
 
+/// The least time between two looks that news bring.
+const PACE: Duration = Duration::from_millis(20);
+
 impl Engine {
     /// Wakes whatever has its time come, or room at last. Returns how many there were.
     pub async fn wake_due(&self) -> Result<usize, LedgerError> {
@@ -59,8 +62,11 @@ impl Engine {
             // Whatever is recorded may bring the next time forward.
             let changed =
                 tokio::time::timeout(pause.clamp(SLEEP_MIN, SLEEP_MAX), changes.changed());
-            if let Ok(Err(_)) = changed.await {
-                return;
+            match changed.await {
+                Ok(Err(_)) => return,
+                // Under load every sync is news; a look at each would slow down what it looks at.
+                Ok(Ok(())) => tokio::time::sleep(PACE).await,
+                Err(_) => (),
             }
         }
     }
