@@ -173,6 +173,18 @@ fn a_token_that_is_taken_away_ends_what_waits_or_is_still_being_sent() {
 }
 
 #[test]
+fn what_is_not_there_is_not_exported() {
+    let service = Service::with(&[]);
+    let operator = service.token(&["--operator"]);
+    let to = service.desk.path().join("bundle.jsonl");
+    let unknown = "00000000-0000-4000-8000-000000000000";
+    let body = json!({"to": to, "workflow": unknown}).to_string();
+    let answer = service.ask(&Request::post("/v1/audit/export", &body).by(&operator));
+    assert_eq!(answer.problem(), (404, "unknown-workflow".to_owned()));
+    assert!(!to.exists());
+}
+
+#[test]
 fn a_viewer_sees_neither_commands_nor_credentials() {
     let desk = Desk::new();
     let add = ["agent", "add", "runner", "--command", "echo hush", "--notify", "echo hush"];

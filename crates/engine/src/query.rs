@@ -83,10 +83,13 @@ pub(crate) fn unreadable(source: serde_json::Error) -> QueryError {
     QueryError::Failed(LedgerError::Failed { what, source: Box::new(source) })
 }
 
-/// Tells a place or a checkpoint that cannot be used from a ledger that cannot.
+/// Tells a workflow, a place or a checkpoint that cannot be used from a ledger that cannot.
 pub(crate) fn misplaced(error: LedgerError) -> QueryError {
     use std::io::ErrorKind;
     let LedgerError::Failed { source, .. } = &error else { return error.into() };
+    if let Some(refusal) = source.downcast_ref::<Refusal>() {
+        return refusal.clone().into();
+    }
     if source.is::<baton_store::NoteError>() {
         return QueryError::Unusable { field: "since", why: baton_store::causes(&error) };
     }
