@@ -1,4 +1,5 @@
-//! The coordinator: the engine behind HTTP routes on a Unix socket, one for each workspace.
+//! The coordinator: the engine behind HTTP routes, on a Unix socket and on the network, one for
+//! each workspace.
 //!
 //! It knows who calls and speaks JSON; every decision is the engine's. `api` makes routes that
 //! describe themselves, `routes` are they, `wire` is what they take and answer with.

@@ -53,6 +53,9 @@ fn a_command_agent_works_end_to_end() {
     let handoff = delegate(&desk, &["--timeout", "1m"]);
     let told = desk.run(&["wait", &handoff, "--timeout", "30s"]).ok();
     assert!(told.contains("by itself") && !told.contains("unheard"), "{told}");
+    // It was not ended for having answered: the verb inside heard its answer, and the rest ran.
+    let log = desk.run(&["logs", "--follow", &handoff]).ok();
+    assert!(log.contains("unheard"), "{log}");
     let life = desk.json(&["audit", "log", "--handoff", &handoff]).to_string();
     assert!(life.contains("accepted"), "{life}");
 
