@@ -49,11 +49,13 @@ fn a_command_agent_works_end_to_end() {
     assert!(told.contains("1 package for worker"), "{told}");
 
     let baton = env!("CARGO_BIN_EXE_baton");
-    script(&desk, &format!("{baton} return $BATON_HANDOFF --text 'by itself' && echo unheard"));
+    let itself = format!("{baton} return $BATON_HANDOFF --text 'by itself'");
+    script(&desk, &format!("{itself} && seq 50000 && echo unheard"));
     let handoff = delegate(&desk, &["--timeout", "1m"]);
     let told = desk.run(&["wait", &handoff, "--timeout", "30s"]).ok();
     assert!(told.contains("by itself") && !told.contains("unheard"), "{told}");
-    // It was not ended for having answered: the verb inside heard its answer, and the rest ran.
+    // It was not ended for having answered: the verb inside heard its answer, the rest ran, and all
+    // that was still in the pipe when it ended is in the log.
     let log = desk.run(&["logs", "--follow", &handoff]).ok();
     assert!(log.contains("unheard"), "{log}");
     let life = desk.json(&["audit", "log", "--handoff", &handoff]).to_string();

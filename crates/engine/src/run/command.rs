@@ -6,6 +6,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -190,43 +191,25 @@ async fn watch(
         };
         tokio::join!(out, err);
     };
-    let mut listen = std::pin::pin!(listen);
-    let reason = reason_to_end(engine, held);
-    let mut reason = std::pin::pin!(reason);
-    let mut heard = false;
-    let ended = loop {
+    let mut listen = Listen { to: std::pin::pin!(listen), heard: false };
+    let ended = listen.during(async {
         tokio::select! {
-            status = child.ended() => break Ok(status),
-            why = &mut reason => break Err(why),
-            () = &mut listen, if !heard => heard = true,
+            status = child.ended() => Ok(status),
+            why = reason_to_end(engine, held) => Err(why),
         }
-    };
-    let status = match ended {
+    });
+    let status = match ended.await {
         Ok(status) => status,
         Err(why) => {
             if let Ok(Ended::Gone) = &why {
-                let leaving = async {
-                    loop {
-                        tokio::select! {
-                            _ = child.ended() => break,
-                            () = &mut listen, if !heard => heard = true,
-                        }
-                    }
-                };
-                let _ = tokio::time::timeout(LEAVE, leaving).await;
+                let _ = listen.during(tokio::time::timeout(LEAVE, child.ended())).await;
             }
-            tokio::select! {
-                () = child.end() => (),
-                // What it says to its end belongs in the log.
-                () = async { if !heard { listen.await }; std::future::pending().await } => (),
-            }
+            listen.during(child.end()).await;
+            listen.to_the_end().await;
             return why;
         }
     };
-    if !heard {
-        // Somebody it left behind may keep its output open.
-        let _ = tokio::time::timeout(LAST_WORDS, &mut listen).await;
-    }
+    listen.to_the_end().await;
     child.end().await;
     let tail = log.tail().await;
     let said = std::mem::take(&mut *said.lock().await);
@@ -234,6 +217,32 @@ async fn watch(
         Ok(status) => Ended::Exit(status, said, tail),
         Err(error) => Ended::NotStarted(format!("cannot tell how it ended: {error}")),
     })
+}
+
+/// Hears what a run says, beside whatever else happens to it.
+struct Listen<'a, F> {
+    to: Pin<&'a mut F>,
+    heard: bool,
+}
+
+impl<F: Future<Output = ()>> Listen<'_, F> {
+    async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {
+        let mut other = std::pin::pin!(other);
+        loop {
+            tokio::select! {
+                done = &mut other => return done,
+                () = &mut self.to, if !self.heard => self.heard = true,
+            }
+        }
+    }
+
+    /// What it has said may still be on its way to us. Somebody it left behind may keep its output
+    /// open, too, and is not waited for.
+    async fn to_the_end(&mut self) {
+        if !self.heard {
+            self.heard = tokio::time::timeout(LAST_WORDS, &mut self.to).await.is_ok();
+        }
+    }
 }
 
 /// Returns once the run has no reason to go on.
