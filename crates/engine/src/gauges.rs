@@ -88,7 +88,7 @@ fn count(world: &World) -> Gauges {
             State::Queued { .. } | State::Initiated { .. } | State::Deferred { .. } => {
                 *queues.entry(&handoff.to).or_default() += 1;
             }
-            State::AwaitingApproval
+            State::AwaitingApproval { .. }
             | State::Accepted { .. }
             | State::Suspended { .. }
             | State::Returned { .. }

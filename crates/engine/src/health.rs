@@ -89,7 +89,7 @@ impl Engine {
 async fn ask(agent: &AgentId, check: &HealthCheck, allow: &Allow) -> Result<(), String> {
     let limit = duration(HEALTH_WITHIN);
     match check {
-        HealthCheck::Command(argv) => match process::run(argv, agent, &[], limit).await? {
+        HealthCheck::Command(argv) => match process::run(argv, None, agent, &[], limit).await? {
             status if status.success() => Ok(()),
             status => Err(status.to_string()),
         },

@@ -3,6 +3,7 @@
 //! Every entry goes through [`Engine::submit`]; there is no second way to change anything. It
 //! knows neither HTTP nor terminals.
 
+mod announce;
 mod audit_files;
 mod clock;
 mod credentials;

@@ -87,7 +87,7 @@ impl Engine {
                     ("BATON_HANDOFF", handoff.to_string()),
                     ("BATON_NEWS", news.to_string()),
                 ];
-                Some(match process::run(argv, agent, &facts, NOTIFY_TIME_MAX).await {
+                Some(match process::run(argv, None, agent, &facts, NOTIFY_TIME_MAX).await {
                     Ok(status) => format!("told {agent}: {status}"),
                     Err(why) => format!("could not tell {agent}: {why}"),
                 })
@@ -105,6 +105,9 @@ impl Engine {
                         None
                     }
                 }
+            }
+            Effect::Announce { by, workflow, handoff, words } => {
+                Some(self.announce(by, (*workflow, *handoff), words).await)
             }
             Effect::Run { .. } | Effect::Call { .. } => None,
         }

@@ -7,11 +7,12 @@ use baton_protocol::id::AgentId;
 use baton_protocol::reach::Argv;
 use tokio::process::Command;
 
-/// Runs `argv` on behalf of `agent` and returns how it ended, or why it did not.
+/// Runs `argv`, with `words` as its last argument if there are any, on behalf of `agent` and returns how it ended, or why it did not.
 ///
 /// It is marked as the agent's, so it cannot act as the operator.
 pub(crate) async fn run(
     argv: &Argv,
+    words: Option<&str>,
     agent: &AgentId,
     facts: &[(&str, String)],
     limit: Duration,
@@ -19,6 +20,7 @@ pub(crate) async fn run(
     let mut command = Command::new(argv.program());
     command
         .args(argv.arguments())
+        .args(words)
         .env("BATON_AGENT", agent.as_str())
         .envs(facts.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, CapabilityId, Fence, TokenId, WorkflowId};
 use crate::limits::{ANSWER_WITHIN, CONCURRENT_TASKS_MAX, HEALTH_FAILURES_MAX};
+use crate::policy::Breaker;
 use crate::reach::{Argv, Reach};
 use crate::text::Text;
 use crate::time::{Allowance, Timestamp};
@@ -256,6 +257,9 @@ pub struct Agent {
     /// Whether it can be counted on.
     #[serde(default)]
     pub health: Health,
+    /// Whether it gets new work.
+    #[serde(default)]
+    pub breaker: Breaker,
 }
 
 /// Whether an agent can be counted on.
@@ -279,7 +283,8 @@ impl Agent {
     /// An agent that holds nothing yet.
     pub fn new(profile: Profile, registered_at: Timestamp) -> Self {
         let (holds, tokens, health) = (BTreeSet::new(), Vec::new(), Health::default());
-        Self { profile, registered_at, holds, tokens, health }
+        let breaker = Breaker::default();
+        Self { profile, registered_at, holds, tokens, health, breaker }
     }
 
     /// How much more it can hold than it does.

@@ -101,7 +101,7 @@ fn task_status<'a>(workflow: &'a Workflow, handoff: &Handoff) -> &'a str {
     let said = "task_status".parse::<VariableName>().ok();
     let said = said.and_then(|name| workflow.variables.find(&name)?.value.as_value().as_str());
     said.unwrap_or(match &handoff.state {
-        State::AwaitingApproval
+        State::AwaitingApproval { .. }
         | State::Queued { .. }
         | State::Initiated { .. }
         | State::Deferred { .. } => "pending",
@@ -119,7 +119,10 @@ fn reason<'a>(event: &'a Event, handoff: &'a Handoff) -> &'a str {
         | Event::Rerouted { reason, .. }
         | Event::Reassigned { reason, .. } => reason.as_str(),
         Event::Failed { detail, .. } => match detail {
-            Detail::Rejected { reason } | Detail::Cancelled { reason, .. } => reason.as_str(),
+            Detail::Rejected { reason }
+            | Detail::Cancelled { reason, .. }
+            | Detail::Denied { reason, .. } => reason.as_str(),
+            Detail::Unapproved => "unapproved",
             Detail::Unavailable => "unavailable",
             Detail::TimedOut => "timed_out",
             Detail::Error { .. } => "error",

@@ -7,7 +7,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
+use crate::policy::Notifier;
 use crate::reach::{Argv, Url};
+use crate::text::Text;
 
 /// Names an effect: the record that caused it, and which of its effects it is.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -64,6 +66,17 @@ pub enum Effect {
         /// The number of its holding: once that is not in force, neither is the run.
         fence: Fence,
     },
+    /// Tell people that a handoff waits for one of them.
+    Announce {
+        /// How.
+        by: Notifier,
+        /// About which work.
+        workflow: WorkflowId,
+        /// Which handoff.
+        handoff: HandoffId,
+        /// In words.
+        words: Text,
+    },
     /// Call the web service that the agent is.
     Call {
         /// Whom to call.
@@ -84,6 +97,7 @@ impl Effect {
             Self::Notify { workflow, .. }
             | Self::Accept { workflow, .. }
             | Self::Run { workflow, .. }
+            | Self::Announce { workflow, .. }
             | Self::Call { workflow, .. } => *workflow,
         }
     }
@@ -91,7 +105,7 @@ impl Effect {
     /// The handoff that it brings to its receiver, if that is what it does.
     pub fn delivers(&self) -> Option<HandoffId> {
         match self {
-            Self::Notify { .. } => None,
+            Self::Notify { .. } | Self::Announce { .. } => None,
             Self::Accept { handoff, .. }
             | Self::Run { handoff, .. }
             | Self::Call { handoff, .. } => Some(*handoff),

@@ -3,6 +3,7 @@
 //! Everything here is plain data and pure functions. No I/O, no clock, no randomness, no async:
 //! whoever calls hands in the time and keeps what comes out.
 
+pub mod account;
 pub mod agent;
 pub mod artifact;
 pub mod audit;
@@ -18,6 +19,7 @@ pub mod limits;
 pub mod lock;
 mod mask;
 pub mod planted;
+pub mod policy;
 mod queue;
 pub mod reach;
 pub mod refusal;
@@ -31,7 +33,7 @@ pub mod variables;
 pub mod workflow;
 mod world;
 
-pub use decide::decide;
+pub use decide::{content_hash, decide};
 pub use evolve::evolve;
 pub use mask::mask;
 pub use world::{Timer, World};

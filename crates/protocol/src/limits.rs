@@ -29,6 +29,26 @@ pub const ARTIFACTS_MAX: usize = 512;
 pub const OPEN_HANDOFFS_MAX: usize = 256;
 /// Handoffs of one workflow in all: a bound for memory. The guardrail for people is far lower.
 pub const HANDOFFS_MAX: usize = 4_096;
+/// Handoffs that the agents of one workflow may begin, unless its policy or class says otherwise.
+pub const HANDOFFS_PER_WORKFLOW: u32 = 5;
+/// The most that anybody can raise that to.
+pub const HANDOFFS_ALLOWED_MAX: u32 = 4_096;
+/// Rules of a policy that make handoffs wait for a person.
+pub const APPROVAL_RULES_MAX: usize = 64;
+/// Prices in a policy.
+pub const PRICES_MAX: usize = 256;
+/// Notifiers in a policy.
+pub const NOTIFIERS_MAX: usize = 8;
+/// Failures in a row that open the circuit breaker of an agent.
+pub const BREAKER_FAILURES: u8 = 3;
+/// How long a circuit breaker stays open before one handoff is let through.
+pub const BREAKER_COOL_DOWN: Allowance = Allowance::from_secs(60);
+/// Handoffs of a workflow that are looked back on to find one that repeats.
+pub const HOPS_REMEMBERED: usize = 3;
+/// How long a holder that waits for a lock counts as waiting, unless it asks again.
+pub const LOCK_WANTED_FOR: Allowance = Allowance::from_secs(60);
+/// A holder that asks again with less than this left is written down again.
+pub const LOCK_WANTED_AGAIN: Allowance = Allowance::from_secs(30);
 /// Capabilities of an agent, or asked for by a handoff.
 pub const CAPABILITIES_MAX: usize = 64;
 /// Write scopes of an agent.

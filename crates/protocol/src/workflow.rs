@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::account::Account;
 use crate::artifact::Artifact;
 use crate::handoff::{Aggregation, Constraints, Detail, Handoff, Kind, Priority, State};
 use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId, WorkflowId};
@@ -43,8 +44,49 @@ pub struct Workflow {
     pub groups: BTreeMap<GroupId, Group>,
     /// Who holds or held a part of it, and may therefore read all of it.
     pub readers: BTreeSet<AgentId>,
-    /// Tokens that returns and progress reported.
+    /// Tokens that holders reported.
     pub tokens_consumed: u64,
+    /// What it may use, and what its owners and its finished parts used.
+    #[serde(default)]
+    pub account: Account,
+    /// The agents that take part: whoever it was passed to, people and questions apart.
+    #[serde(default)]
+    pub members: BTreeSet<AgentId>,
+    /// The last handoffs that somebody began, the newest last.
+    #[serde(default)]
+    pub hops: Vec<Hop>,
+    /// Whether agents do not pass it on.
+    #[serde(default)]
+    pub independent: bool,
+}
+
+/// A handoff that somebody began, as far as it takes to know it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hop {
+    /// Who passed.
+    pub from: AgentId,
+    /// To whom.
+    pub to: AgentId,
+    /// Whether for good.
+    pub sequential: bool,
+    /// A digest of what travelled.
+    pub context: ContextHash,
+    /// How much the work had come to, in changes and artifacts.
+    pub progress: u64,
+}
+
+/// A digest of what travels with a handoff, as hexadecimal digits.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ContextHash(pub(crate) String);
+
+/// What a holder waits for that wants files which others have locked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WantedFiles {
+    /// Which files.
+    pub paths: Vec<FilePath>,
+    /// Until when that counts.
+    pub until: Timestamp,
 }
 
 /// What an agent has in hand, from acceptance to return or pass.
@@ -68,6 +110,12 @@ pub struct Hold {
     /// When its time is up, for holds whose handoff is over.
     #[serde(default)]
     pub due: Option<Timestamp>,
+    /// Its slice of what the work may use; absent means it uses that of whoever it works for.
+    #[serde(default)]
+    pub account: Option<Account>,
+    /// The locks that it waits for.
+    #[serde(default)]
+    pub wants: Option<WantedFiles>,
 }
 
 /// What a holder waits for that asked somebody above.
@@ -119,6 +167,11 @@ impl Workflow {
     /// There always is one: it changes hands in the same event that ends the one before.
     pub fn owning(&self) -> Option<&Hold> {
         self.holds.get(&self.owner)
+    }
+
+    /// How much it has come to, in changes and artifacts: a number that only grows.
+    pub(crate) fn progress(&self) -> u64 {
+        self.variables.clock() + self.artifacts.len() as u64
     }
 
     /// The handoffs that are not over.

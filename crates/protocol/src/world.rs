@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{Agent, Profile};
 use crate::effect::{Effect, EffectId};
 use crate::handoff::{Handoff, Priority};
-use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
+use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
 use crate::lock::Locks;
 use crate::planted::{Bug, planted};
+use crate::policy::Policy;
 use crate::queue::{Queue, Queues};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -34,6 +35,12 @@ pub struct World {
     pub agents: BTreeMap<AgentId, Agent>,
     /// All file locks.
     pub locks: Locks,
+    /// The rules of the workspace.
+    #[serde(default)]
+    pub policy: Policy,
+    /// Rules that a person said need not ask for now, and until when.
+    #[serde(default)]
+    pub standing: BTreeMap<CapabilityId, Timestamp>,
     /// Effects that are not settled.
     #[serde(with = "outbox_as_list")]
     pub outbox: BTreeMap<EffectId, Effect>,
@@ -66,6 +73,8 @@ impl Default for World {
             closed_handoffs: HashMap::new(),
             agents: BTreeMap::from([(AgentId::operator(), operator)]),
             locks: Locks::default(),
+            policy: Policy::default(),
+            standing: BTreeMap::new(),
             outbox: BTreeMap::new(),
             homes: HashMap::new(),
             timers: BTreeSet::new(),

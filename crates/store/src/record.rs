@@ -100,9 +100,12 @@ pub(crate) fn stub(line: &[u8]) -> Option<Vec<u8>> {
         asked: record.asked,
         by: "",
     };
-    let event =
-        serde_json::to_vec(&Event::Pruned { workflows: Vec::new(), health: Default::default() })
-            .ok()?;
+    let event = serde_json::to_vec(&Event::Pruned {
+        workflows: Vec::new(),
+        health: Default::default(),
+        breakers: Default::default(),
+    })
+    .ok()?;
     let tail = Tail { audit: None, effects: &[], prev: record.prev };
     let mut buffer = Vec::new();
     object(&mut buffer, &head, &event, &tail);

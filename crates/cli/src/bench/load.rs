@@ -161,6 +161,7 @@ pub(super) fn pass(worker: &AgentId) -> Command {
         return_protocol: ReturnProtocol { timeout: hour, ..ReturnProtocol::default() },
         audit: PassAudit::default(),
         routing: Routing::default(),
+        matched: Default::default(),
     }))
 }
 
@@ -169,7 +170,8 @@ pub(super) fn accept(handoff: HandoffId) -> Command {
 }
 
 pub(super) fn complete(workflow: WorkflowId, fence: Fence) -> Command {
-    Command::Complete(Complete { workflow, fence: Some(fence), result: None, note: None })
+    let fence = Some(fence);
+    Command::Complete(Complete { workflow, fence, result: None, note: None, used: None })
 }
 
 pub(super) fn give_back(handoff: HandoffId, fence: Fence) -> Command {
@@ -180,7 +182,7 @@ pub(super) fn give_back(handoff: HandoffId, fence: Fence) -> Command {
         status: ReturnStatus::Success,
         result: Some(ResultContent { content_type: ContentType::Text, body: Body::Inline(body) }),
         context_updates: ContextUpdates::default(),
-        audit: ReturnAudit { tokens_consumed: Some(1_200), notes: None },
+        audit: ReturnAudit { tokens_consumed: Some(1_200), ..ReturnAudit::default() },
     }))
 }
 

@@ -83,8 +83,10 @@ impl Escalate {
             audit: command::PassAudit {
                 decision_rationale: Some(self.rationale),
                 risk_level: self.risk,
+                used: None,
             },
             routing: Default::default(),
+            matched: Default::default(),
         };
         let (reply, answer) = session.submit(Command::Pass(Box::new(pass)))?;
         super::pass::told(session, &reply, &answer)

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::value::{Assignment, Id, Product, body, body_file, changes, word};
 use crate::verbs::told::told;
+use crate::verbs::used::Used;
 
 /// Say how it goes, which also renews your file locks
 #[derive(Debug, Args)]
@@ -100,9 +101,8 @@ pub(crate) struct Return {
     /// A product: a path or URI, and its type if it is not a mere file
     #[arg(long, value_name = "PATH[:TYPE]")]
     artifact: Vec<Product>,
-    /// Tokens that it cost
-    #[arg(long, value_name = "N")]
-    tokens: Option<u64>,
+    #[command(flatten)]
+    used: Used,
     /// Anything else that the audit should know
     #[arg(long, value_name = "TEXT")]
     notes: Option<Text>,
@@ -150,7 +150,12 @@ impl Return {
                 variables_changed: changes(self.var)?,
                 artifacts_produced,
             },
-            audit: ReturnAudit { tokens_consumed: self.tokens, notes: self.notes },
+            audit: ReturnAudit {
+                tokens_consumed: self.used.tokens,
+                output_tokens: self.used.output_tokens,
+                model: self.used.model,
+                notes: self.notes,
+            },
         })
     }
 }
@@ -180,6 +185,8 @@ pub(crate) struct Complete {
     /// What came of it, as JSON from a file, or - for stdin
     #[arg(long, value_name = "FILE")]
     result_json: Option<String>,
+    #[command(flatten)]
+    used: Used,
 }
 
 impl Complete {
@@ -190,6 +197,7 @@ impl Complete {
             fence: self.fence.map(Fence),
             result: self.result_json.as_deref().map(body_file).transpose()?,
             note: self.note,
+            used: self.used.said(),
         }))?;
         let workflow = answer.workflow.unwrap_or(workflow);
         told(session, (&reply, &answer), workflow, |event| match event {

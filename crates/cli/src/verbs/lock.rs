@@ -57,6 +57,7 @@ impl Lock {
             paths: files(session, &self.paths)?,
             mode: if self.shared { LockMode::Shared } else { LockMode::Exclusive },
             lease: self.lease,
+            wait: false,
         }))?;
         let workflow = answer.workflow.unwrap_or(workflow);
         told(session, (&reply, &answer), workflow, |event| match event {

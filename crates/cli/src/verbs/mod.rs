@@ -32,6 +32,7 @@ mod stats;
 mod token;
 mod told;
 mod top;
+mod used;
 mod vars;
 mod wait;
 

@@ -9,6 +9,7 @@ use baton_protocol::handoff::{
     Trigger,
 };
 use baton_protocol::id::{AgentId, Fence, GroupId, HandoffId};
+use baton_protocol::policy::Money;
 use baton_protocol::text::Text;
 use baton_protocol::time::Allowance;
 use baton_protocol::variables::VariableName;
@@ -19,6 +20,7 @@ use crate::client::Reply;
 use crate::failure::{Exit, Failure};
 use crate::session::Session;
 use crate::value::{Assignment, Id, Product, Skill, When, body_file, changes, json_file, word};
+use crate::verbs::used::Used;
 
 const KINDS: &[&str] = &["sequential", "delegation", "broadcast", "escalation"];
 
@@ -26,7 +28,7 @@ const TRIGGERS: &[&str] =
     &["explicit_request", "task_completion", "capability_mismatch", "escalation", "timeout"];
 
 /// What the JSON says when it is there. The fence is missing: it may be in the environment.
-const SAID_IN_JSON: [&str; 25] = [
+const SAID_IN_JSON: [&str; 30] = [
     "workflow",
     "to",
     "inform",
@@ -45,6 +47,11 @@ const SAID_IN_JSON: [&str; 25] = [
     "artifact",
     "history",
     "budget",
+    "max_cost",
+    "max_handoffs",
+    "tokens",
+    "output_tokens",
+    "model",
     "deadline",
     "requires",
     "autonomy",
@@ -118,6 +125,8 @@ pub(crate) struct Pass {
     about: About,
     #[command(flatten)]
     routes: Routes,
+    #[command(flatten)]
+    used: Used,
 }
 
 /// Where it goes when there are several, or none that can take it.
@@ -188,6 +197,12 @@ struct Context {
     /// Tokens that it may cost
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
+    /// Money that it may cost, a slice of what the sender may
+    #[arg(long, value_name = "AMOUNT")]
+    max_cost: Option<Money>,
+    /// Handoffs that its holder may begin, a slice of what the sender may
+    #[arg(long, value_name = "N")]
+    max_handoffs: Option<u32>,
     /// The latest moment it is of use: a duration from now, or UTC
     #[arg(long, value_name = "WHEN")]
     deadline: Option<When>,
@@ -269,7 +284,12 @@ impl Pass {
                 context_variables: changes(context.var)?,
                 share: context.share,
                 artifacts: artifacts.collect::<Result<_, _>>()?,
-                constraints: Constraints { budget: context.budget, deadline },
+                constraints: Constraints {
+                    budget: context.budget,
+                    deadline,
+                    cost: context.max_cost,
+                    handoffs: context.max_handoffs,
+                },
                 traceparent: None,
             },
             validation: command::PassValidation {
@@ -285,8 +305,10 @@ impl Pass {
             audit: command::PassAudit {
                 decision_rationale: about.rationale,
                 risk_level: about.risk,
+                used: self.used.said(),
             },
             routing: Routing { on_rejection: routes.on_rejection, at_capacity: routes.at_capacity },
+            matched: Default::default(),
         })
     }
 }

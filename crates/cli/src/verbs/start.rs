@@ -3,12 +3,13 @@
 use baton_protocol::command::{self, Command};
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{Constraints, Priority};
+use baton_protocol::policy::{Asked, Money};
 use baton_protocol::text::Text;
 use clap::Args;
 
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::value::{Assignment, When, changes};
+use crate::value::{Assignment, When, changes, word};
 use crate::verbs::told::told;
 
 /// Begin a workflow
@@ -19,6 +20,7 @@ use crate::verbs::told::told;
 Examples:
   baton start \"Add a login page\"
   baton start \"Fix the flaky test\" --priority high --var branch=main --deadline 2h
+  baton start \"Migrate the database\" --class complex --max-cost 4.50
   id=$(baton start \"Nightly build\" --quiet)")]
 pub(crate) struct Start {
     /// What the work is about
@@ -35,6 +37,25 @@ pub(crate) struct Start {
     /// The latest moment it is of use: a duration from now, or UTC
     #[arg(long, value_name = "WHEN")]
     deadline: Option<When>,
+    /// How much work it is, which limits handoffs, tokens and agents; auto looks at the title
+    #[arg(
+        long,
+        value_name = "CLASS",
+        value_parser = word::<Asked>(&["simple", "medium", "complex", "auto"])
+    )]
+    class: Option<Asked>,
+    /// Handoffs that its agents may begin; only the operator may ask for more than the policy gives
+    #[arg(long, value_name = "N")]
+    max_handoffs: Option<u32>,
+    /// Money that it may cost, by the prices of the policy
+    #[arg(long, value_name = "AMOUNT")]
+    max_cost: Option<Money>,
+    /// Let agents pass it on although the policy says that each works alone
+    #[arg(long)]
+    enable_handoffs: bool,
+    /// Do not let agents pass it on
+    #[arg(long, conflicts_with = "enable_handoffs")]
+    independent: bool,
 }
 
 impl Start {
@@ -45,7 +66,18 @@ impl Start {
             title: self.title,
             priority: self.priority,
             variables: changes(self.var)?,
-            constraints: Constraints { budget: self.budget, deadline },
+            constraints: Constraints {
+                budget: self.budget,
+                deadline,
+                cost: self.max_cost,
+                handoffs: self.max_handoffs,
+            },
+            class: self.class,
+            enable_handoffs: match (self.enable_handoffs, self.independent) {
+                (true, _) => Some(true),
+                (false, true) => Some(false),
+                (false, false) => None,
+            },
         }))?;
         let answered = (&reply, &answer);
         let Some(id) = answer.workflow else { return told(session, answered, "", |_| None) };

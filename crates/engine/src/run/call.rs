@@ -133,7 +133,7 @@ async fn turn(engine: &Engine, call: &Call) -> Result<Turn, LedgerError> {
                     Some(false) => Turn::Full,
                     None => Turn::Gone,
                 },
-                State::AwaitingApproval
+                State::AwaitingApproval { .. }
                 | State::Queued { .. }
                 | State::Deferred { .. }
                 | State::Suspended { .. }

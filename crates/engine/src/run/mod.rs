@@ -224,7 +224,7 @@ impl Engine {
                 let call = call::Call { effect: loan.id, agent, url, workflow, handoff };
                 call::call(self, &outside, &call).await
             }
-            Effect::Notify { .. } | Effect::Accept { .. } => Ok(None),
+            Effect::Notify { .. } | Effect::Accept { .. } | Effect::Announce { .. } => Ok(None),
         }
     }
 

@@ -203,6 +203,7 @@ impl Engine {
             return_protocol: Default::default(),
             audit: PassAudit { decision_rationale: Some(words), ..PassAudit::default() },
             routing: Default::default(),
+            matched: Default::default(),
         }));
         match self.submit(self.by_agent(held, command)).await {
             Ok(_) => Ok(true),
@@ -276,7 +277,8 @@ fn returning(held: &Held, outcome: &Outcome) -> Result<Command, String> {
 fn completing(held: &Held, outcome: &Outcome) -> Result<Command, String> {
     let result = outcome.content.as_ref().map(|(_, value)| body(value)).transpose()?;
     let (workflow, fence) = (held.workflow, Some(held.fence));
-    Ok(Command::Complete(Complete { workflow, fence, result, note: outcome.words() }))
+    let (note, used) = (outcome.words(), None);
+    Ok(Command::Complete(Complete { workflow, fence, result, note, used }))
 }
 
 #[cfg(test)]

@@ -87,14 +87,16 @@ pub(crate) fn handoff_line(id: WorkflowId, workflow: &Workflow, handoff: &Handof
 /// How a handoff ended, in words.
 fn said(detail: &Detail) -> String {
     match detail {
-        Detail::Rejected { reason } | Detail::Cancelled { reason, .. } => {
+        Detail::Rejected { reason }
+        | Detail::Cancelled { reason, .. }
+        | Detail::Denied { reason, .. } => {
             format!("{}: {reason}", detail.word())
         }
         Detail::Error { result } => match &result.notes {
             Some(notes) => format!("error: {notes}"),
             None => "error".to_owned(),
         },
-        Detail::Unavailable | Detail::TimedOut | Detail::PassedOn { .. } => {
+        Detail::Unavailable | Detail::TimedOut | Detail::Unapproved | Detail::PassedOn { .. } => {
             detail.word().to_owned()
         }
     }

@@ -52,6 +52,18 @@ pub enum MessageType {
     BroadcastOpened,
     /// What came back decided a broadcast.
     BroadcastDecided,
+    /// A person said yes to a handoff.
+    HandoffApproved,
+    /// A person changed what the work may use.
+    LimitsChanged,
+    /// A holder goes on alone.
+    FellBack,
+    /// A holder waits for files that others have locked.
+    FilesWanted,
+    /// A person let an agent have new work again.
+    BreakerReset,
+    /// The rules of the workspace changed.
+    PolicyChanged,
     /// Files were locked.
     FilesLocked,
     /// Locks were given back.
@@ -84,6 +96,12 @@ impl MessageType {
             Self::HandoffReminder => &["reminded"],
             Self::BroadcastOpened => &["group_opened"],
             Self::BroadcastDecided => &["aggregated"],
+            Self::HandoffApproved => &["approved"],
+            Self::LimitsChanged => &["limits_set"],
+            Self::FellBack => &["fell_back"],
+            Self::FilesWanted => &["lock_wanted"],
+            Self::BreakerReset => &["breaker_reset"],
+            Self::PolicyChanged => &["policy_set"],
             Self::FilesLocked => &["locked"],
             Self::FilesUnlocked => &["unlocked"],
             Self::AgentRegistered => &["registered"],
@@ -294,6 +312,12 @@ fn kind(event: &Event) -> Option<MessageType> {
         Event::Locked { .. } => MessageType::FilesLocked,
         Event::Unlocked { .. } => MessageType::FilesUnlocked,
         Event::Registered { .. } => MessageType::AgentRegistered,
+        Event::Approved { .. } => MessageType::HandoffApproved,
+        Event::LimitsSet { .. } => MessageType::LimitsChanged,
+        Event::FellBack { .. } => MessageType::FellBack,
+        Event::LockWanted { .. } => MessageType::FilesWanted,
+        Event::BreakerReset => MessageType::BreakerReset,
+        Event::PolicySet { .. } => MessageType::PolicyChanged,
         Event::TokenIssued { .. }
         | Event::TokenRevoked { .. }
         | Event::Settled { .. }

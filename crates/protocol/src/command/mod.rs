@@ -1,25 +1,28 @@
 //! Commands: everything that can be asked of Baton. There is no other way to change anything.
 
+mod guarding;
 mod pass;
 mod refusals;
 mod returning;
 mod running;
+mod writing;
 
+pub use guarding::{Approve, Deny, FallBack, ResetBreaker, SetLimits, Used};
 pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
 pub use running::{
     IssueToken, Reassign, Reassigned, ReportHealth, RevokeToken, Settle, Undelivered, Wake,
     WakeHold,
 };
+pub use writing::{AddArtifact, LockFiles, MarkArtifact, SetVariables, UnlockFiles};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::agent::Profile;
-use crate::artifact::{ArtifactStatus, Produced};
 use crate::handoff::{Constraints, Priority};
-use crate::id::{AgentId, ArtifactId, CommandId, Fence, HandoffId, WorkflowId};
-use crate::lock::{FilePath, LockMode};
+use crate::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
+use crate::policy::{Asked, Policy};
 use crate::retention::Prune;
 use crate::text::{Body, Text};
 use crate::time::{Allowance, Timestamp};
@@ -121,6 +124,18 @@ pub enum Command {
     Settle(Settle),
     /// Drop the records of work that is over and past its period.
     Prune(Prune),
+    /// Set the rules of the workspace.
+    SetPolicy(Box<Policy>),
+    /// Let an agent have new work again.
+    ResetBreaker(ResetBreaker),
+    /// Say yes to a handoff that waits for a person.
+    Approve(Approve),
+    /// Say no to it.
+    Deny(Deny),
+    /// Change what a workflow may use.
+    SetLimits(SetLimits),
+    /// Say that a holder goes on alone.
+    FallBack(FallBack),
 }
 
 /// Which state a command is about.
@@ -214,6 +229,8 @@ impl Command {
             | Command::Defer(Defer { handoff, .. })
             | Command::Cancel(Cancel { handoff, .. })
             | Command::Undelivered(Undelivered { handoff, .. })
+            | Command::Approve(Approve { handoff, .. })
+            | Command::Deny(Deny { handoff, .. })
             | Command::Wake(Wake { handoff }) => Target::Handoff(*handoff),
             Command::Return(give) => Target::Handoff(give.handoff),
             Command::Progress(Progress { workflow, .. })
@@ -224,6 +241,8 @@ impl Command {
             | Command::MarkArtifact(MarkArtifact { workflow, .. })
             | Command::Lock(LockFiles { workflow, .. })
             | Command::WakeHold(WakeHold { workflow, .. })
+            | Command::SetLimits(SetLimits { workflow, .. })
+            | Command::FallBack(FallBack { workflow, .. })
             | Command::Unlock(UnlockFiles { workflow, .. }) => Target::Workflow(*workflow),
             Command::Reassign(reassign) => match &reassign.what {
                 Reassigned::Workflow(id) => Target::Workflow(*id),
@@ -233,7 +252,8 @@ impl Command {
             Command::Register(profile) => Target::Agent(profile.id.clone()),
             Command::IssueToken(IssueToken { agent, .. })
             | Command::RevokeToken(RevokeToken { agent, .. }) => Target::Agent(agent.clone()),
-            Command::Settle(_) | Command::Prune(_) => Target::Workspace,
+            Command::ResetBreaker(ResetBreaker { agent }) => Target::Agent(agent.clone()),
+            Command::Settle(_) | Command::Prune(_) | Command::SetPolicy(_) => Target::Workspace,
         }
     }
 }
@@ -254,6 +274,12 @@ pub struct Start {
     /// What it may cost.
     #[serde(default)]
     pub constraints: Constraints,
+    /// How much work it is; absent means that only the usual limit on handoffs counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Asked>,
+    /// Whether agents may pass it on; absent means as the policy says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enable_handoffs: Option<bool>,
 }
 
 /// Takes a handoff.
@@ -369,6 +395,9 @@ pub struct Complete {
     /// In words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Text>,
+    /// What its owner used since it was passed to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
 }
 
 /// Takes a handoff back.
@@ -392,88 +421,6 @@ pub struct CancelWorkflow {
     pub workflow: WorkflowId,
     /// Why.
     pub reason: Text,
-}
-
-/// Writes variables.
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SetVariables {
-    /// Of which work.
-    pub workflow: WorkflowId,
-    /// The writer's hold. Only the operator may leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fence: Option<Fence>,
-    /// What to write.
-    pub changes: Changes,
-    /// The version that the writer has seen, if it says so: the write is refused on any other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub if_version: Option<u64>,
-}
-
-/// Makes an artifact known.
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AddArtifact {
-    /// Of which work.
-    pub workflow: WorkflowId,
-    /// The maker's hold. Only the operator may leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fence: Option<Fence>,
-    /// What it is.
-    pub artifact: Produced,
-}
-
-/// Says whether an artifact can be relied on.
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MarkArtifact {
-    /// Of which work.
-    pub workflow: WorkflowId,
-    /// The speaker's hold. Only the operator may leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fence: Option<Fence>,
-    /// Which one.
-    pub artifact: ArtifactId,
-    /// Whether it can.
-    pub status: ArtifactStatus,
-}
-
-/// Locks files, all or none of them.
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LockFiles {
-    /// Under which work.
-    pub workflow: WorkflowId,
-    /// The asker's hold. Only the operator may leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fence: Option<Fence>,
-    /// Which files.
-    pub paths: Vec<FilePath>,
-    /// Whether others may share them.
-    #[serde(default)]
-    pub mode: LockMode,
-    /// For how long, unless renewed.
-    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
-    pub lease: Option<Allowance>,
-}
-
-/// Gives locks back.
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UnlockFiles {
-    /// Under which work.
-    pub workflow: WorkflowId,
-    /// The holder's number. Only the operator may leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fence: Option<Fence>,
-    /// Which files; none means all that this holding locked.
-    #[serde(default)]
-    pub paths: Vec<FilePath>,
 }
 
 /// A body that may be absent.

@@ -1,11 +1,15 @@
 //! Passing work on, in the shape that the handoff specification gives it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Requirement, Risk};
 use crate::artifact::Produced;
+use crate::command::Used;
 use crate::handoff::{Aggregation, Constraints, OnTimeout, Priority, Routing, Trigger};
 use crate::id::{AgentId, Fence, WorkflowId};
+use crate::policy::Matched;
 use crate::text::{Body, Text};
 use crate::time::Allowance;
 use crate::trace::TraceParent;
@@ -60,6 +64,10 @@ pub struct Pass {
     /// What happens when the receiver cannot take it.
     #[serde(default)]
     pub routing: Routing,
+    /// The rules that hold for a receiver, by which it waits for a person. The engine finds them
+    /// before anything is decided; nobody can send them.
+    #[serde(skip)]
+    pub matched: BTreeMap<AgentId, Matched>,
 }
 
 /// One recipient of a broadcast.
@@ -187,6 +195,9 @@ pub struct PassAudit {
     pub decision_rationale: Option<Text>,
     /// How much can go wrong.
     pub risk_level: Risk,
+    /// What the sender used since the work was passed to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
 }
 
 /// A history on its way in: a list of messages, not too many.

@@ -56,8 +56,28 @@ const PASS: Codes = &[
     "too-many",
     "twice-named",
 ];
+const COMPLETE: Codes = &["economic-limit-exceeded", "not-owner", "pass-pending", "segment-open"];
 const RETURN: Codes = &["already-returned", "for-another", "handoff-over", "not-accepted"];
-const REASSIGN: Codes = &["handoff-over", "not-above", "self-pass", "twice-named", "too-many"];
+/// What keeps work from going astray.
+const GUARDS: Codes = &[
+    "circuit-breaker-open",
+    "deadlock-detected",
+    "economic-limit-exceeded",
+    "handoff-limit-exceeded",
+    "handoffs-disabled",
+    "no-prices",
+    "operator-only",
+];
+const APPROVAL: Codes = &["nothing-to-approve", "own-lineage"];
+const REASSIGN: Codes = &[
+    "economic-limit-exceeded",
+    "handoff-over",
+    "not-above",
+    "not-approved",
+    "self-pass",
+    "too-many",
+    "twice-named",
+];
 
 impl Command {
     /// Its name, as it is written on the wire.
@@ -88,6 +108,12 @@ impl Command {
             Self::Undelivered(_) => "undelivered",
             Self::Settle(_) => "settle",
             Self::Prune(_) => "prune",
+            Self::SetPolicy(_) => "set_policy",
+            Self::ResetBreaker(_) => "reset_breaker",
+            Self::Approve(_) => "approve",
+            Self::Deny(_) => "deny",
+            Self::SetLimits(_) => "set_limits",
+            Self::FallBack(_) => "fall_back",
         }
     }
 
@@ -95,13 +121,17 @@ impl Command {
     /// nothing for a name that no command has. Groups may name a code twice.
     pub fn refusals(name: &str) -> &'static [Codes] {
         match name {
-            "start" => &[AGENT, VARIABLES, &["deadline-passed"]],
-            "pass" => &[WORKFLOW, HOLD, VARIABLES, PASS],
-            "accept" => &[HANDOFF, ANSWER, &["at-capacity"]],
+            "start" => &[AGENT, VARIABLES, &["deadline-passed", "no-prices", "operator-only"]],
+            "pass" => &[WORKFLOW, HOLD, VARIABLES, PASS, GUARDS],
+            "accept" => {
+                &[HANDOFF, ANSWER, &["approval-void", "at-capacity", "economic-limit-exceeded"]]
+            }
             "reject" | "defer" => &[HANDOFF, ANSWER],
             "progress" => &[WORKFLOW, HOLD],
-            "return" => &[HANDOFF, HOLD, VARIABLES, RETURN, &["segment-open"]],
-            "complete" => &[WORKFLOW, HOLD, &["not-owner", "pass-pending", "segment-open"]],
+            "return" => {
+                &[HANDOFF, HOLD, VARIABLES, RETURN, &["economic-limit-exceeded", "segment-open"]]
+            }
+            "complete" => &[WORKFLOW, HOLD, COMPLETE],
             "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "operator-only"]],
             "cancel_workflow" => &[WORKFLOW, &["not-yours"]],
             "reassign" => &[WORKFLOW, HANDOFF, AGENT, OPERATOR, REASSIGN],
@@ -109,7 +139,7 @@ impl Command {
             "set_variables" => &[WORKFLOW, HOLD, VARIABLES],
             "add_artifact" => &[WORKFLOW, HOLD, &["too-many"]],
             "mark_artifact" => &[WORKFLOW, HOLD, &["unknown-artifact"]],
-            "lock" => &[WORKFLOW, HOLD, &["file-locked", "too-many"]],
+            "lock" => &[WORKFLOW, HOLD, &["deadlock-detected", "file-locked", "too-many"]],
             "unlock" => &[WORKFLOW, HOLD, &["not-locked", "too-many"]],
             "register" => &[OPERATOR, &["reserved-name", "too-many"]],
             "issue_token" => &[AGENT, OPERATOR, &["bad-digest", "too-many", "view-of-agent"]],
@@ -118,6 +148,12 @@ impl Command {
             "wake_hold" => &[WORKFLOW, COORDINATOR],
             "settle" => &[COORDINATOR],
             "prune" => &[OPERATOR],
+            "set_policy" => &[OPERATOR, &["bad-rule", "rule-twice", "too-many"]],
+            "reset_breaker" => &[OPERATOR, AGENT],
+            "approve" => &[OPERATOR, HANDOFF, APPROVAL, &["approval-void"]],
+            "deny" => &[OPERATOR, HANDOFF, APPROVAL],
+            "set_limits" => &[OPERATOR, WORKFLOW, &["no-prices", "too-many"]],
+            "fall_back" => &[WORKFLOW, HOLD],
             _ => &[],
         }
     }

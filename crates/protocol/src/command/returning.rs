@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::artifact::Produced;
 use crate::handoff::{ContentType, ReturnStatus};
 use crate::id::{Fence, HandoffId};
+use crate::policy::ModelName;
 use crate::text::{Body, Text, body_on_the_wire};
 use crate::variables::Changes;
 
@@ -63,6 +64,12 @@ pub struct ReturnAudit {
     /// Tokens that it cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_consumed: Option<u64>,
+    /// Those of them that the model wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Of which model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
     /// Anything else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Text>,

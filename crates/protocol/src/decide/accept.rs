@@ -1,8 +1,10 @@
 //! Taking a handoff. Of any number who ask, exactly one gets it.
 
+use crate::account::Limits;
 use crate::agent::Role;
 use crate::command::{Accept, Submission};
 use crate::decide::arrival::{self, earliest};
+use crate::decide::guard::{approval, limits};
 use crate::decide::news;
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
@@ -28,7 +30,7 @@ pub(super) fn decide(
     let (handoff_id, by) = (accept.handoff, ask.actor.agent());
     match &handoff.state {
         State::Initiated { .. } | State::Deferred { .. } => (),
-        State::AwaitingApproval => {
+        State::AwaitingApproval { .. } => {
             return Err(Refusal::NotApproved { handoff: handoff_id });
         }
         State::Queued { .. } => {
@@ -57,6 +59,8 @@ pub(super) fn decide(
         let (load, most) = (agent.holds.len(), agent.profile.max_concurrent_tasks);
         return Err(Refusal::AtCapacity { agent: by, load, most });
     }
+    approval::still_approved(workflow, handoff)?;
+    let slice = limits::slice(workflow, handoff)?;
     let kind = &handoff.terms.kind;
     let limit =
         arrival::time_up(&agent.profile, arrival::deadline(Some(workflow), &handoff.terms), now);
@@ -64,7 +68,7 @@ pub(super) fn decide(
         // A person that is asked takes the time it takes.
         let person = matches!(kind, Kind::Escalation(_)) && agent.profile.role == Role::Human;
         let back = kind.back().filter(|_| !person).map(|back| back.timeout.after(now));
-        vec![accepted(workflow, accept, by, earliest(back, limit), None)]
+        vec![accepted(workflow, accept, by, (earliest(back, limit), None), slice)]
     } else {
         // Without a return, acceptance completes it. Ownership of a sequential handoff moves with
         // it: the sender's hold ends here, with its locks.
@@ -72,7 +76,7 @@ pub(super) fn decide(
         let ends = workflow.owning().filter(|_| sequential);
         let released = ends.map(|hold| hold.locks.iter().cloned().collect());
         vec![
-            accepted(workflow, accept, by, None, limit.filter(|_| sequential)),
+            accepted(workflow, accept, by, (None, limit.filter(|_| sequential)), slice),
             Event::Completed {
                 handoff: handoff_id,
                 result: None,
@@ -93,8 +97,8 @@ fn accepted(
     workflow: &Workflow,
     accept: &Accept,
     by: AgentId,
-    return_by: Option<Timestamp>,
-    done_by: Option<Timestamp>,
+    (return_by, done_by): (Option<Timestamp>, Option<Timestamp>),
+    slice: Limits,
 ) -> Event {
     Event::Accepted {
         handoff: accept.handoff,
@@ -104,5 +108,6 @@ fn accepted(
         estimated_completion: accept.estimated_completion,
         done_by,
         traceparent: accept.traceparent,
+        slice,
     }
 }

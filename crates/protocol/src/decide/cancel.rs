@@ -43,7 +43,8 @@ pub(super) fn workflow(
     let (mut events, effects) = ended.all();
     let released = workflow.owning().map(|hold| hold.locks.iter().cloned().collect());
     let ending = Ending::Cancelled { reason: cancel.reason.clone() };
-    events.push(Event::Closed { by, ending, released: released.unwrap_or_default() });
+    let released = released.unwrap_or_default();
+    events.push(Event::Closed { by, ending, released, usage: None });
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 

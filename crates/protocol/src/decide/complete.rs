@@ -2,6 +2,7 @@
 
 use crate::command::{Complete, Submission};
 use crate::decide::cancel::Ended;
+use crate::decide::guard::limits;
 use crate::decide::holder;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::Kind;
@@ -30,6 +31,11 @@ pub(super) fn decide(
     if !open.is_empty() {
         return Err(Refusal::SegmentOpen { open });
     }
+    let used = complete.used.as_ref();
+    let usage = used.and_then(|used| limits::usage(&world.policy, used));
+    if let Some(usage) = &usage {
+        limits::fits(workflow, workflow.payer(fence), usage.tokens, usage.cost)?;
+    }
     // Copies of a broadcast that is decided may still be out; nobody will take what they bring.
     let by = hold.agent.clone();
     let reason = "the work is over".parse().expect("a fixed text within its limits");
@@ -37,7 +43,7 @@ pub(super) fn decide(
     let (mut events, effects) = Ended { world, id, workflow, by: by.clone(), reason }.all();
     let ending = Ending::Completed { result: complete.result.clone(), note: complete.note.clone() };
     let released = hold.locks.iter().cloned().collect();
-    events.push(Event::Closed { by, ending, released });
+    events.push(Event::Closed { by, ending, released, usage });
     let stream = StreamId::Workflow(complete.workflow);
     Ok(Decision { stream, events, effects })
 }

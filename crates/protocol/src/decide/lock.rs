@@ -1,13 +1,17 @@
 //! Locking files and giving them back.
 
 use crate::command::{LockFiles, Submission, UnlockFiles};
+use crate::decide::guard::cycle;
 use crate::decide::holder;
 use crate::event::{Decision, Event, StreamId};
 use crate::id::Fence;
-use crate::limits::{LOCK_LEASE, LOCK_PATHS_MAX, LOCKS_MAX, LOCKS_PER_HOLD_MAX};
+use crate::limits::{
+    LOCK_LEASE, LOCK_PATHS_MAX, LOCK_WANTED_AGAIN, LOCK_WANTED_FOR, LOCKS_MAX, LOCKS_PER_HOLD_MAX,
+};
 use crate::lock::{FilePath, Lock, LockMode};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
+use crate::workflow::Hold;
 use crate::world::World;
 
 /// Decides whether the asker may have all these files. Asking again renews the lease.
@@ -39,6 +43,10 @@ pub(super) fn lock(
             .iter()
             .filter(|held| held.until > now && !held.is_of(lock.workflow, fence));
         if let Some(held) = others.find(|held| excludes(held, lock.mode)) {
+            cycle::of_lock(world, (lock.workflow, fence, hold), held, path, now)?;
+            if lock.wait {
+                return Ok(wanted(lock, fence, hold, now));
+            }
             let (holder, mode) = (held.by.clone(), held.mode);
             return Err(Refusal::FileLocked { path: path.clone(), holder, mode });
         }
@@ -48,6 +56,18 @@ pub(super) fn lock(
     let event = Event::Locked { fence, by, paths, mode, until };
     let events = if lock.paths.is_empty() { Vec::new() } else { vec![event] };
     Ok(Decision { stream: StreamId::Workflow(lock.workflow), events, effects: Vec::new() })
+}
+
+/// The asker waits for files that others have. What is known already is not written again before
+/// half of its time is over.
+fn wanted(lock: &LockFiles, fence: Fence, hold: &Hold, now: Timestamp) -> Decision {
+    let until = LOCK_WANTED_FOR.after(now);
+    let known = hold.wants.as_ref().is_some_and(|wants| {
+        wants.paths == lock.paths && wants.until > LOCK_WANTED_AGAIN.after(now)
+    });
+    let event = Event::LockWanted { fence, paths: lock.paths.clone(), until };
+    let events = if known { Vec::new() } else { vec![event] };
+    Decision { stream: StreamId::Workflow(lock.workflow), events, effects: Vec::new() }
 }
 
 fn excludes(held: &Lock, wanted: LockMode) -> bool {

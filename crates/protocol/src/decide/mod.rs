@@ -10,11 +10,13 @@ mod cancel;
 mod complete;
 mod defer;
 mod group;
+mod guard;
 mod health;
 mod holder;
 mod lock;
 mod news;
 mod pass;
+mod policy;
 mod progress;
 mod prune;
 mod raise;
@@ -28,6 +30,8 @@ mod start;
 mod undelivered;
 mod variables;
 mod wake;
+
+pub use guard::approval::content_hash;
 
 use crate::command::{Actor, Command, Submission};
 use crate::event::Decision;
@@ -76,5 +80,11 @@ fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Re
         Command::Undelivered(lost) => undelivered::decide(world, ask, lost, now),
         Command::Settle(settle) => settle::decide(world, ask, settle),
         Command::Prune(prune) => prune::decide(world, ask, prune, now),
+        Command::SetPolicy(policy) => policy::set(world, ask, policy),
+        Command::ResetBreaker(reset) => policy::reset_breaker(world, ask, reset),
+        Command::Approve(yes) => guard::approval::approve(world, ask, yes, now),
+        Command::Deny(no) => guard::approval::deny(world, ask, no),
+        Command::SetLimits(set) => policy::set_limits(world, ask, set),
+        Command::FallBack(fall) => policy::fall_back(world, ask, fall),
     }
 }

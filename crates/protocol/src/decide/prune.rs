@@ -9,6 +9,7 @@ use crate::effect::Effect;
 use crate::event::{Decision, Event, StreamId};
 use crate::id::WorkflowId;
 use crate::limits::PRUNED_WORKFLOWS_MAX;
+use crate::policy::Breaker;
 use crate::refusal::Refusal;
 use crate::retention::Prune;
 use crate::time::Timestamp;
@@ -34,7 +35,10 @@ pub(super) fn decide(
     let none = workflows.is_empty();
     let ill = world.agents.iter().filter(|(_, agent)| agent.health != Health::default());
     let health = ill.map(|(id, agent)| (id.clone(), agent.health)).collect();
-    let events = if none { Vec::new() } else { vec![Event::Pruned { workflows, health }] };
+    let broken = world.agents.iter().filter(|(_, agent)| agent.breaker != Breaker::default());
+    let breakers = broken.map(|(id, agent)| (id.clone(), agent.breaker)).collect();
+    let pruned = Event::Pruned { workflows, health, breakers };
+    let events = if none { Vec::new() } else { vec![pruned] };
     Ok(Decision { stream: StreamId::Workspace, events, effects: Vec::new() })
 }
 

@@ -55,7 +55,7 @@ impl Raise<'_> {
         let mut except: BTreeSet<_> = trail.iter().map(|step| step.by.clone()).collect();
         except.insert(self.from.0.clone());
         except.extend(self.about.iter().flat_map(|about| about.tried.iter().cloned()));
-        let to = route::above(self.world, least, &self.wanted(), &except)?;
+        let to = route::above(self.world, least, &self.wanted(now), &except)?;
         let back = self.back(to.profile.role);
         let level = level.min(ESCALATION_LEVELS_MAX);
         let blocking = self.about.is_some_and(|about| about.terms.kind.is_blocking());
@@ -72,17 +72,20 @@ impl Raise<'_> {
             // The one who asked goes on waiting, now for this.
             events.push(pass::waits(self.workflow, self.from.1, self.handoff));
         }
-        events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued });
+        let guarded = Default::default();
+        events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded });
         Some((events, if queued { Vec::new() } else { told }))
     }
 
-    fn wanted(&self) -> Wanted<'_> {
+    fn wanted(&self, now: Timestamp) -> Wanted<'_> {
         let terms = self.about.map(|about| &about.terms);
         Wanted {
             required: &[],
             risk: terms.map(|terms| terms.risk_level).unwrap_or_default(),
             autonomy: terms.and_then(|terms| terms.autonomy_budget),
             priority: terms.map_or(self.workflow.priority, |terms| terms.priority),
+            now,
+            only: None,
         }
     }
 

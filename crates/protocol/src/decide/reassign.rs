@@ -4,10 +4,11 @@ use crate::agent::Role;
 use crate::command::{Reassign, Reassigned, Submission};
 use crate::decide::arrival::{self, Arrival};
 use crate::decide::cancel::Ended;
+use crate::decide::guard::limits;
 use crate::decide::{holder, news};
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
-use crate::handoff::{Handoff, Kind, Terms, Trigger};
+use crate::handoff::{Handoff, Kind, State, Terms, Trigger};
 use crate::id::{AgentId, HandoffId, WorkflowId};
 use crate::limits::ESCALATION_LEVELS_MAX;
 use crate::refusal::Refusal;
@@ -46,7 +47,11 @@ fn handoff(
     if handoff.terms.from_agent == to {
         return Err(Refusal::SelfPass { agent: to });
     }
+    if let State::AwaitingApproval { .. } = handoff.state {
+        return Err(Refusal::NotApproved { handoff: handoff_id });
+    }
     may_have(world, workflow, handoff, &to)?;
+    limits::may_join(world, workflow, &to)?;
     let by = AgentId::operator();
     let ended = Ended { world, id, workflow, by, reason: reassign.reason.clone() };
     let held = handoff.state.fence();
@@ -110,6 +115,7 @@ fn workflow(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let workflow = world.workflow(id)?;
+    limits::may_join(world, workflow, &reassign.to_agent)?;
     let by = AgentId::operator();
     let ended = Ended { world, id, workflow, by: by.clone(), reason: reassign.reason.clone() };
     let (mut events, mut effects) = ended.all();
@@ -145,8 +151,8 @@ fn workflow(
         });
         let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &terms, now);
         effects.extend(told.into_iter().filter(|_| !queued));
-        let (variables, artifacts) = Default::default();
-        events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued });
+        let (variables, artifacts, guarded) = Default::default();
+        events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded });
     }
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }

@@ -32,7 +32,7 @@ pub(super) fn answerable(handoff: &Handoff, by: &AgentId) -> Result<(), Refusal>
     }
     match &handoff.state {
         State::Initiated { .. } | State::Deferred { .. } => Ok(()),
-        State::AwaitingApproval => Err(Refusal::NotApproved { handoff: id }),
+        State::AwaitingApproval { .. } => Err(Refusal::NotApproved { handoff: id }),
         State::Queued { .. } => Err(Refusal::NotSent { handoff: id }),
         State::Accepted { .. } | State::Suspended { .. } | State::Returned { .. } => {
             Err(Refusal::AlreadyAccepted { handoff: id, by: handoff.to.clone() })

@@ -32,7 +32,7 @@ pub(super) fn after(
     why: Why,
     now: Timestamp,
 ) -> Outcome {
-    if let Some(next) = next(world, handoff, why.cause) {
+    if let Some(next) = next(world, workflow, handoff, why.cause, now) {
         return rerouted(world, id, handoff, next, why, now);
     }
     let handoff_id = handoff.terms.id;
@@ -58,13 +58,13 @@ pub(super) fn after(
 /// The events and effects of a handoff whose receiver holds as much as it can: it waits, or goes
 /// to another that has room, as its terms say.
 pub(super) fn full(world: &World, id: WorkflowId, handoff: &Handoff, now: Timestamp) -> Outcome {
-    match next(world, handoff, Cause::AtCapacity) {
+    let workflow = world.workflows.get(&id);
+    match next(world, workflow, handoff, Cause::AtCapacity, now) {
         Some(next) => {
             let why = Why { cause: Cause::AtCapacity, reason: at_capacity(world, handoff) };
             rerouted(world, id, handoff, next, why, now)
         }
         None => {
-            let workflow = world.workflows.get(&id);
             let profile = world.agents.get(&handoff.to).map(|to| &to.profile);
             let give_up =
                 profile.and_then(|to| arrival::give_up(workflow, to, &handoff.terms, now));
@@ -122,14 +122,22 @@ fn rerouted(
 }
 
 /// Who is asked instead, if anybody.
-pub(super) fn next<'a>(world: &'a World, handoff: &Handoff, cause: Cause) -> Option<&'a Agent> {
+pub(super) fn next<'a>(
+    world: &'a World,
+    workflow: Option<&Workflow>,
+    handoff: &Handoff,
+    cause: Cause,
+    now: Timestamp,
+) -> Option<&'a Agent> {
     let terms = &handoff.terms;
-    let wanted = Wanted::by(terms);
+    let only = workflow.and_then(|workflow| workflow.only_members(&handoff.to));
+    let wanted = Wanted { only, ..Wanted::by(terms, now) };
     let mut except: BTreeSet<_> = handoff.tried.clone();
     except.insert(handoff.to.clone());
     except.insert(terms.from_agent.clone());
     let role = world.agents.get(&handoff.to).map_or(Role::Worker, |agent| agent.profile.role);
     let above = || route::above(world, role, &wanted, &except);
+    let instead = || route::instead(world, handoff, &wanted);
     let human = || route::above(world, Role::Architect, &wanted, &except);
     let often = handoff.attempts.reroutes >= REROUTES_MAX;
     let routing = match &terms.kind {
@@ -143,7 +151,7 @@ pub(super) fn next<'a>(world: &'a World, handoff: &Handoff, cause: Cause) -> Opt
     if cause == Cause::AtCapacity {
         let elsewhere = routing.at_capacity == AtCapacity::Reroute && !often;
         let free = |agent: &&Agent| world.has_room(agent, terms.priority);
-        return route::instead(world, handoff).filter(free).filter(|_| elsewhere);
+        return instead().filter(free).filter(|_| elsewhere);
     }
     if routing.on_rejection == OnRejection::Fail {
         return None;
@@ -154,13 +162,13 @@ pub(super) fn next<'a>(world: &'a World, handoff: &Handoff, cause: Cause) -> Opt
     }
     match cause {
         Cause::Unavailable | Cause::Unwell if terms.priority == Priority::Critical => {
-            above().or_else(|| route::instead(world, handoff))
+            above().or_else(instead)
         }
-        Cause::Risk => above().or_else(|| route::instead(world, handoff)),
+        Cause::Risk => above().or_else(instead),
         Cause::Answer
         | Cause::CapabilityMismatch
         | Cause::AtCapacity
         | Cause::Unavailable
-        | Cause::Unwell => route::instead(world, handoff).or_else(human),
+        | Cause::Unwell => instead().or_else(human),
     }
 }

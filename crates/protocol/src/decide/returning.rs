@@ -1,11 +1,13 @@
 //! Bringing a result back. It is applied whole, with the completion, or not at all.
 
 use crate::command::{GiveBack, Submission};
+use crate::decide::guard::limits;
 use crate::decide::{artifact, group, news, variables};
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Content, Detail, Handoff, Kind, Matter, Return, ReturnStatus, State};
 use crate::id::{Fence, WorkflowId};
+use crate::policy::Money;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::workflow::Workflow;
@@ -42,6 +44,7 @@ pub(super) fn decide(
         }
     }
     let success = matches!(give.status, ReturnStatus::Success | ReturnStatus::Partial);
+    let result = priced(world, workflow, give, result, success)?;
     let mut told = vec![handoff];
     let mut events = match success {
         true => vec![completed(world, ask, (id, workflow, handoff), give, result.clone(), now)?],
@@ -76,7 +79,9 @@ enum Standing {
 
 fn standing(handoff: &Handoff, result: &Return) -> Result<Standing, Refusal> {
     let id = handoff.terms.id;
-    let again = |before: &Return| match before == result {
+    // Prices may have changed since.
+    let same = |before: &Return| *before == Return { cost: before.cost, ..result.clone() };
+    let again = |before: &Return| match same(before) {
         true => Ok(Standing::Repeated),
         false => Err(Refusal::AlreadyReturned { handoff: id }),
     };
@@ -91,7 +96,7 @@ fn standing(handoff: &Handoff, result: &Return) -> Result<Standing, Refusal> {
         State::Failed { detail, .. } => {
             Err(Refusal::HandoffOver { handoff: id, ending: detail.word() })
         }
-        State::AwaitingApproval
+        State::AwaitingApproval { .. }
         | State::Queued { .. }
         | State::Initiated { .. }
         | State::Deferred { .. } => Err(not_held(handoff, result)),
@@ -160,6 +165,7 @@ fn flows_down<'a>(
             variables_changed: Default::default(),
             artifacts_produced: Vec::new(),
             tokens_consumed: None,
+            cost: None,
             ..result.clone()
         };
         let (id, result) = (lower.terms.id, Box::new(relayed));
@@ -204,6 +210,25 @@ fn nothing_open(workflow: &Workflow, fence: Fence) -> Result<Vec<crate::lock::Fi
     Ok(hold.map(|hold| hold.locks.iter().cloned().collect()).unwrap_or_default())
 }
 
+/// The result with what it cost. Only a failure may have used more than there was: what is done is
+/// told, and what it brings does not count.
+fn priced(
+    world: &World,
+    workflow: &Workflow,
+    give: &GiveBack,
+    result: Return,
+    success: bool,
+) -> Result<Return, Refusal> {
+    let audit = &give.audit;
+    let Some(tokens) = audit.tokens_consumed else { return Ok(result) };
+    let cost = world.policy.cost(tokens, audit.output_tokens, audit.model.as_ref());
+    if success {
+        limits::fits(workflow, workflow.payer(give.fence), tokens, cost)?;
+    }
+    let cost = Some(cost).filter(|cost| *cost > Money::default());
+    Ok(Return { cost, ..result })
+}
+
 fn result(give: &GiveBack) -> Return {
     let content = give.result.as_ref();
     Return {
@@ -213,6 +238,8 @@ fn result(give: &GiveBack) -> Return {
         variables_changed: give.context_updates.variables_changed.clone(),
         artifacts_produced: give.context_updates.artifacts_produced.clone(),
         tokens_consumed: give.audit.tokens_consumed,
+        model: give.audit.model.clone(),
+        cost: None,
         notes: give.audit.notes.clone(),
     }
 }

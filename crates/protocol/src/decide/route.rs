@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use crate::agent::{Agent, Fit, Profile, Requirement, Risk, Role};
 use crate::handoff::{Handoff, Priority, Terms};
 use crate::id::AgentId;
+use crate::time::Timestamp;
 use crate::world::World;
 
 /// What a receiver must be.
@@ -17,15 +18,21 @@ pub(super) struct Wanted<'a> {
     pub(super) risk: Risk,
     pub(super) autonomy: Option<u64>,
     pub(super) priority: Priority,
+    /// When it is wanted: an agent that fails too often gets nothing for a while.
+    pub(super) now: Timestamp,
+    /// Who may be asked, if no more agents may take part.
+    pub(super) only: Option<&'a BTreeSet<AgentId>>,
 }
 
 impl<'a> Wanted<'a> {
-    pub(super) fn by(terms: &'a Terms) -> Self {
+    pub(super) fn by(terms: &'a Terms, now: Timestamp) -> Self {
         Self {
             required: &terms.required_capabilities,
             risk: terms.risk_level,
             autonomy: terms.autonomy_budget,
             priority: terms.priority,
+            now,
+            only: None,
         }
     }
 }
@@ -59,6 +66,8 @@ pub(super) fn best<'a>(
         let profile = &agent.profile;
         profile.role != Role::Human
             && agent.health.is_good()
+            && agent.breaker.admits(wanted.now)
+            && wanted.only.is_none_or(|only| only.contains(&profile.id))
             && !except.contains(&profile.id)
             && may(profile, wanted)
             && (wanted.required.is_empty() || profile.fit(wanted.required) != Fit::None)
@@ -81,13 +90,17 @@ pub(super) fn best<'a>(
 
 /// The agent that should be asked instead of the one that has it: one that can do what is asked
 /// for, or, if nothing is, what the one that it was meant for can do.
-pub(super) fn instead<'a>(world: &'a World, handoff: &Handoff) -> Option<&'a Agent> {
+pub(super) fn instead<'a>(
+    world: &'a World,
+    handoff: &Handoff,
+    wanted: &Wanted<'_>,
+) -> Option<&'a Agent> {
     let mut except = handoff.tried.clone();
     except.insert(handoff.to.clone());
     except.insert(handoff.terms.from_agent.clone());
-    let mut wanted = Wanted::by(&handoff.terms);
     let its_own: Vec<Requirement>;
-    if wanted.required.is_empty() {
+    let mut required = wanted.required;
+    if required.is_empty() {
         let meant = world.agents.get(&handoff.terms.to_agent);
         let capabilities = meant.map(|agent| &agent.profile.capabilities);
         let asked = |c: &crate::agent::Capability| Requirement {
@@ -98,9 +111,9 @@ pub(super) fn instead<'a>(world: &'a World, handoff: &Handoff) -> Option<&'a Age
         if its_own.is_empty() {
             return None;
         }
-        wanted.required = &its_own;
+        required = &its_own;
     }
-    best(world, &wanted, &except, false)
+    best(world, &Wanted { required, ..*wanted }, &except, false)
 }
 
 /// The next stop above `role`: the lowest role that somebody has who may decide this and has room

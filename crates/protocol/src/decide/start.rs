@@ -1,9 +1,11 @@
 //! Beginning a workflow.
 
 use crate::command::{Start, Submission};
+use crate::decide::guard::limits;
 use crate::decide::{arrival, variables};
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Constraints, Priority};
+use crate::policy::Asked;
 use crate::refusal::Refusal;
 use crate::text::Text;
 use crate::time::Timestamp;
@@ -17,13 +19,9 @@ pub(super) fn decide(
     start: &Start,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
-    let event = begin(
-        world,
-        ask,
-        (&start.title, start.priority, &start.constraints),
-        &start.variables,
-        now,
-    )?;
+    let about = (&start.title, start.priority, &start.constraints);
+    let asked = (start.class, start.enable_handoffs);
+    let event = begin(world, ask, about, asked, &start.variables, now)?;
     let stream = StreamId::Workflow(ask.id.workflow());
     Ok(Decision { stream, events: vec![event], effects: Vec::new() })
 }
@@ -33,6 +31,7 @@ pub(super) fn begin(
     world: &World,
     ask: &Submission,
     (title, priority, constraints): (&Text, Priority, &Constraints),
+    asked: (Option<Asked>, Option<bool>),
     changes: &Changes,
     now: Timestamp,
 ) -> Result<Event, Refusal> {
@@ -41,8 +40,11 @@ pub(super) fn begin(
     ahead(constraints, now)?;
     let variables = variables::first(changes, profile, now)?;
     let done_by = arrival::time_up(profile, constraints.deadline, now);
+    let request = (title.as_str(), changes.len());
+    let (limits, independent) =
+        limits::of_new_work(&world.policy, ask, asked, constraints, request)?;
     let (title, constraints) = (title.clone(), constraints.clone());
-    Ok(Event::Started { title, by, priority, constraints, variables, done_by })
+    Ok(Event::Started { title, by, priority, constraints, variables, done_by, limits, independent })
 }
 
 /// Refuses a deadline that nothing can meet.

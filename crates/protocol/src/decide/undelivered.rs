@@ -25,7 +25,7 @@ pub(super) fn decide(
     let stream = StreamId::Workflow(id);
     let waits = match &handoff.state {
         State::Initiated { .. } => handoff.to == lost.agent,
-        State::AwaitingApproval
+        State::AwaitingApproval { .. }
         | State::Queued { .. }
         | State::Deferred { .. }
         | State::Accepted { .. }

@@ -6,6 +6,7 @@
 use crate::agent::Role;
 use crate::command::{Submission, Wake, WakeHold};
 use crate::decide::cancel::Ended;
+use crate::decide::guard::approval;
 use crate::decide::raise::{Raise, Raised};
 use crate::decide::retry::{self, Why};
 use crate::decide::{arrival, group, holder, news};
@@ -66,8 +67,10 @@ pub(super) fn decide(
             }
             (None, _) => (Vec::new(), Vec::new()),
         },
-        State::AwaitingApproval
-        | State::Suspended { .. }
+        State::AwaitingApproval { matched, .. } => {
+            approval::unanswered(world, (id, workflow, handoff), matched)
+        }
+        State::Suspended { .. }
         | State::Returned { .. }
         | State::Completed { .. }
         | State::Failed { .. } => (Vec::new(), Vec::new()),

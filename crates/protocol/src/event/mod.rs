@@ -1,13 +1,17 @@
 //! Events: what was decided, in the past tense. The ledger is a list of them.
 
+mod about;
+mod guarded;
 mod stream;
 
+pub use guarded::{Approval, Guarded};
 pub use stream::{StreamError, StreamId};
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::account::Limits;
 use crate::agent::{Health, Profile, Token};
 use crate::artifact::{Artifact, ArtifactStatus};
 use crate::effect::{Effect, EffectId};
@@ -18,7 +22,8 @@ use crate::id::{
     AgentId, ArtifactId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId,
 };
 use crate::lock::{FilePath, LockMode};
-use crate::text::{BlobRef, Body, Text};
+use crate::policy::{Breaker, Policy, Usage};
+use crate::text::Text;
 use crate::time::Timestamp;
 use crate::trace::TraceParent;
 use crate::variables::Changes;
@@ -60,6 +65,12 @@ pub enum Event {
         /// When the time of whoever began it is up.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         done_by: Option<Timestamp>,
+        /// What it may use in all.
+        #[serde(default, skip_serializing_if = "Limits::is_empty")]
+        limits: Limits,
+        /// Whether agents do not pass it on.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        independent: bool,
     },
     /// A handoff began.
     Initiated {
@@ -77,6 +88,9 @@ pub enum Event {
         /// Whether it waits until its receiver has room.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         queued: bool,
+        /// What guards it.
+        #[serde(default, skip_serializing_if = "Guarded::is_empty")]
+        guarded: Guarded,
     },
     /// A broadcast began; its copies follow.
     GroupOpened {
@@ -195,6 +209,9 @@ pub enum Event {
         /// The span of whoever took it, if it gave one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         traceparent: Option<TraceParent>,
+        /// What it may use: its slice of what the sender may.
+        #[serde(default, skip_serializing_if = "Limits::is_empty")]
+        slice: Limits,
     },
     /// An attempt ended without an acceptance.
     Rejected {
@@ -349,6 +366,9 @@ pub enum Event {
         by: AgentId,
         /// How.
         ending: Ending,
+        /// What its owner used at the last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
         /// Files whose locks ended with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         released: Vec<FilePath>,
@@ -383,6 +403,52 @@ pub enum Event {
         /// How it went.
         note: Text,
     },
+    /// The rules of the workspace changed.
+    PolicySet {
+        /// What they are now.
+        policy: Box<Policy>,
+    },
+    /// A person let an agent have new work again.
+    BreakerReset,
+    /// A person said yes to a handoff.
+    Approved {
+        /// Which one.
+        handoff: HandoffId,
+        /// The hash of what was approved.
+        hash: String,
+        /// When its receiver counts as unavailable, or nobody waits for its room any longer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_by: Option<Timestamp>,
+        /// Whether it waits until its receiver has room.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        queued: bool,
+        /// The rule that asks no more, and until when.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        standing: Option<(CapabilityId, Timestamp)>,
+    },
+    /// A person changed what the work may use.
+    LimitsSet {
+        /// What it may use now.
+        limits: Limits,
+    },
+    /// A holder goes on alone; agents pass the work on no more.
+    FellBack {
+        /// Under which hold.
+        fence: Fence,
+        /// Who.
+        by: AgentId,
+        /// Why.
+        reason: Text,
+    },
+    /// A holder waits for locks that others have.
+    LockWanted {
+        /// Under which hold.
+        fence: Fence,
+        /// Which files.
+        paths: Vec<FilePath>,
+        /// Until when that counts, unless it asks again.
+        until: Timestamp,
+    },
     /// Records of work that is over were dropped. In the workspace's stream it names the work; in
     /// the work's own stream it stands in the place of a record that was dropped.
     Pruned {
@@ -393,100 +459,8 @@ pub enum Event {
         /// among those that go.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         health: BTreeMap<AgentId, Health>,
+        /// The circuit breakers that were not just closed, for the same reason.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        breakers: BTreeMap<AgentId, Breaker>,
     },
-}
-
-impl Event {
-    /// The word for it, which audit queries filter on.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Started { .. } => "started",
-            Self::Initiated { .. } => "initiated",
-            Self::GroupOpened { .. } => "group_opened",
-            Self::Aggregated { .. } => "aggregated",
-            Self::Queued { .. } => "queued",
-            Self::Rerouted { .. } => "rerouted",
-            Self::Reassigned { .. } => "reassigned",
-            Self::Reclaimed { .. } => "reclaimed",
-            Self::Escalated { .. } => "escalated",
-            Self::Overdue { .. } => "overdue",
-            Self::HealthReported { .. } => "health_reported",
-            Self::Accepted { .. } => "accepted",
-            Self::Rejected { .. } => "rejected",
-            Self::Deferred { .. } => "deferred",
-            Self::Undelivered { .. } => "undelivered",
-            Self::Resent { .. } => "resent",
-            Self::Reminded { .. } => "reminded",
-            Self::TimedOut { .. } => "timeout",
-            Self::Completed { .. } => "completed",
-            Self::Failed { .. } => "failed",
-            Self::Progressed { .. } => "progressed",
-            Self::VariablesSet { .. } => "variables_set",
-            Self::ArtifactAdded { .. } => "artifact_added",
-            Self::ArtifactMarked { .. } => "artifact_marked",
-            Self::Locked { .. } => "locked",
-            Self::Unlocked { .. } => "unlocked",
-            Self::Closed { .. } => "closed",
-            Self::Registered { .. } => "registered",
-            Self::TokenIssued { .. } => "token_issued",
-            Self::TokenRevoked { .. } => "token_revoked",
-            Self::Settled { .. } => "settled",
-            Self::Pruned { .. } => "pruned",
-        }
-    }
-
-    /// The body beside the ledger that it names, if it does.
-    pub fn body(&self) -> Option<&BlobRef> {
-        let body: Option<&Body> = match self {
-            Self::Initiated { terms, .. } => terms.history.as_ref(),
-            Self::Completed { result: Some(result), .. }
-            | Self::Failed { detail: Detail::Error { result }, .. } => {
-                result.content.as_ref().map(|content| &content.body)
-            }
-            Self::Closed { ending: Ending::Completed { result, .. }, .. } => result.as_ref(),
-            _ => None,
-        };
-        match body? {
-            Body::Blob(blob) => Some(blob),
-            Body::Inline(_) => None,
-        }
-    }
-
-    /// The handoff it is about, if it is about one.
-    pub fn handoff(&self) -> Option<HandoffId> {
-        match self {
-            Self::Initiated { terms, .. } => Some(terms.id),
-            Self::Escalated { handoff, .. } => *handoff,
-            Self::Accepted { handoff, .. }
-            | Self::Rejected { handoff, .. }
-            | Self::Deferred { handoff, .. }
-            | Self::Queued { handoff, .. }
-            | Self::Rerouted { handoff, .. }
-            | Self::Reassigned { handoff, .. }
-            | Self::Undelivered { handoff, .. }
-            | Self::Resent { handoff, .. }
-            | Self::Reminded { handoff, .. }
-            | Self::TimedOut { handoff, .. }
-            | Self::Completed { handoff, .. }
-            | Self::Failed { handoff, .. } => Some(*handoff),
-            Self::Started { .. }
-            | Self::GroupOpened { .. }
-            | Self::Aggregated { .. }
-            | Self::Reclaimed { .. }
-            | Self::Overdue { .. }
-            | Self::HealthReported { .. }
-            | Self::Progressed { .. }
-            | Self::VariablesSet { .. }
-            | Self::ArtifactAdded { .. }
-            | Self::ArtifactMarked { .. }
-            | Self::Locked { .. }
-            | Self::Unlocked { .. }
-            | Self::Closed { .. }
-            | Self::Registered { .. }
-            | Self::TokenIssued { .. }
-            | Self::TokenRevoked { .. }
-            | Self::Settled { .. }
-            | Self::Pruned { .. } => None,
-        }
-    }
 }

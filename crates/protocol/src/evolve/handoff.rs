@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::hold::{answered, end_hold, hold, resumed, set_hold_due, take_load};
-use super::{keep, with_workflow, write};
+use super::{guard, keep, with_workflow, write};
+use crate::account::{Account, Limits, is_part};
 use crate::event::Event;
 use crate::handoff::{Attempts, Cause, Detail, Due, Handoff, Kind, Return, State, Terms};
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
@@ -15,6 +16,7 @@ use crate::world::{Timer, World};
 
 /// Applies an event about one handoff.
 pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
+    guard::judged(world, id, event, at);
     match event {
         Event::Initiated { .. } | Event::Accepted { .. } => begun(world, id, event, at),
         // The attempt is over; what becomes of the handoff follows in the next event.
@@ -53,7 +55,18 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         }
         Event::Failed { handoff, detail, .. } => failed(world, id, *handoff, detail, at),
         Event::Queued { .. } | Event::Rerouted { .. } | Event::Reassigned { .. } => {
-            moved(world, id, event);
+            moved(world, id, event, at);
+        }
+        Event::Approved { handoff, hash, answer_by, queued, standing } => {
+            let (hash, answer_by, queued) = (hash.clone(), *answer_by, *queued);
+            guard::stands(world, standing.as_ref());
+            set_state(world, id, *handoff, |handoff| {
+                handoff.approved = Some(hash);
+                match queued {
+                    true => State::Queued { until: None, give_up: answer_by },
+                    false => State::Initiated { answer_by, called: false },
+                }
+            });
         }
         // These are about the workflow, or belong to other streams.
         Event::Started { .. }
@@ -73,6 +86,11 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         | Event::TokenIssued { .. }
         | Event::TokenRevoked { .. }
         | Event::HealthReported { .. }
+        | Event::PolicySet { .. }
+        | Event::BreakerReset
+        | Event::LimitsSet { .. }
+        | Event::FellBack { .. }
+        | Event::LockWanted { .. }
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),
     }
@@ -103,21 +121,26 @@ fn rejected(world: &mut World, by: &AgentId, cause: Cause, at: Timestamp) {
 /// Applies an event with which a handoff or a holding begins.
 fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     match event {
-        Event::Initiated { terms, variables, artifacts, answer_by, queued } => {
-            let state = match queued {
-                true => State::Queued { until: None, give_up: *answer_by },
-                false => State::Initiated { answer_by: *answer_by, called: false },
-            };
+        Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded } => {
+            let state = guard::first_state(guarded, *answer_by, *queued);
             initiated(world, id, terms, state, at);
             with_workflow(world, id, |workflow| {
                 write(workflow, terms.parent, variables, &terms.from_agent, at);
                 keep(workflow, artifacts);
             });
+            guard::began(world, id, terms, guarded, at);
         }
         Event::Accepted {
-            handoff, by, fence, return_by, estimated_completion, done_by, ..
+            handoff,
+            by,
+            fence,
+            return_by,
+            estimated_completion,
+            done_by,
+            slice,
+            ..
         } => {
-            accepted(world, id, (*handoff, by, *fence), at);
+            accepted(world, id, (*handoff, by, *fence), slice, at);
             set_state(world, id, *handoff, |_| State::Accepted {
                 fence: *fence,
                 since: at,
@@ -131,13 +154,14 @@ fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
 }
 
 /// Applies an event that changes who has a handoff to answer.
-fn moved(world: &mut World, id: WorkflowId, event: &Event) {
+fn moved(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     match event {
         Event::Queued { handoff, give_up, .. } => {
             let give_up = *give_up;
             set_state(world, id, *handoff, |_| State::Queued { until: None, give_up });
         }
         Event::Rerouted { handoff, to, gap, answer_by, .. } => {
+            taken_over(world, id, *handoff, to, at);
             let (to, gap, answer_by) = (to.clone(), gap.clone(), *answer_by);
             set_state(world, id, *handoff, |handoff| {
                 handoff.attempts.reroutes += u8::from(!planted(Bug::RerouteNotCounted));
@@ -148,6 +172,7 @@ fn moved(world: &mut World, id: WorkflowId, event: &Event) {
             });
         }
         Event::Reassigned { handoff, to, gap, answer_by, .. } => {
+            taken_over(world, id, *handoff, to, at);
             let held = handoff_fence(world, id, *handoff);
             if let Some(fence) = held {
                 end_hold(world, id, fence);
@@ -161,6 +186,15 @@ fn moved(world: &mut World, id: WorkflowId, event: &Event) {
             });
         }
         _ => (),
+    }
+}
+
+/// Another agent is asked from now on.
+fn taken_over(world: &mut World, id: WorkflowId, handoff: HandoffId, to: &AgentId, at: Timestamp) {
+    let known = world.workflows.get(&id).and_then(|workflow| workflow.handoffs.get(&handoff));
+    if known.is_some_and(|known| !matches!(known.terms.kind, Kind::Escalation(_))) {
+        guard::joined(world, id, to);
+        guard::sent(world, to, handoff, at);
     }
 }
 
@@ -200,8 +234,9 @@ fn initiated(world: &mut World, id: WorkflowId, terms: &Terms, state: State, at:
         attempts: Attempts::default(),
         tried: BTreeSet::new(),
         gap: terms.gap.clone(),
+        approved: None,
         // Set below, with everything that follows from it.
-        state: State::AwaitingApproval,
+        state: State::Queued { until: None, give_up: None },
     };
     world.homes.insert(terms.id, id);
     with_workflow(world, id, |workflow| {
@@ -214,6 +249,7 @@ fn accepted(
     world: &mut World,
     id: WorkflowId,
     (handoff_id, by, fence): (HandoffId, &AgentId, Fence),
+    slice: &Limits,
     at: Timestamp,
 ) {
     let Some(workflow) = world.workflows.get_mut(&id) else {
@@ -221,7 +257,10 @@ fn accepted(
     };
     let seen = workflow.variables.clock();
     workflow.fence = fence;
-    workflow.holds.insert(fence, hold(by, Some(handoff_id), seen, at));
+    let mut held = hold(by, Some(handoff_id), seen, at);
+    let part = workflow.handoffs.get(&handoff_id).is_some_and(is_part);
+    held.account = part.then_some(Account { limits: *slice, ..Account::default() });
+    workflow.holds.insert(fence, held);
     workflow.readers.insert(by.clone());
     let sequential =
         workflow.handoffs.get(&handoff_id).is_some_and(|h| h.terms.kind == Kind::Sequential);
@@ -268,7 +307,7 @@ fn failed(
         let by = workflow.and_then(|w| Some(w.handoffs.get(&handoff_id)?.to.clone()));
         by.iter().for_each(|by| answered(world, by));
         with_workflow(world, id, |workflow| {
-            workflow.tokens_consumed += result.tokens_consumed.unwrap_or(0);
+            guard::charge(workflow, result.fence, result);
         });
     }
     finish(world, id, handoff_id, true, |_| State::Failed { at, detail: detail.clone() });
@@ -297,7 +336,7 @@ fn apply_result(
     at: Timestamp,
 ) {
     let Some(result) = result else { return };
-    workflow.tokens_consumed += result.tokens_consumed.unwrap_or(0);
+    guard::charge(workflow, result.fence, result);
     let Some(handoff) = workflow.handoffs.get(&handoff_id) else {
         return;
     };

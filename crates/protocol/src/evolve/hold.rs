@@ -27,6 +27,8 @@ pub(super) fn hold(
         progress: None,
         suspended: None,
         due: None,
+        account: None,
+        wants: None,
     }
 }
 
@@ -48,6 +50,7 @@ pub(super) fn end_hold(world: &mut World, id: WorkflowId, fence: Fence) {
     let Some(workflow) = world.workflows.get_mut(&id) else {
         return;
     };
+    workflow.settle(fence);
     let Some(hold) = workflow.holds.remove(&fence) else {
         return;
     };

@@ -1,18 +1,21 @@
 //! What each event changes. It never refuses: whatever was recorded has happened.
 
+mod guard;
 mod handoff;
 mod hold;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::account::Account;
 use crate::agent::{Agent, Health};
 use crate::artifact::Artifact;
 use crate::event::{Event, StreamId};
-use crate::id::{AgentId, Fence, WorkflowId};
+use crate::id::{AgentId, CapabilityId, Fence, WorkflowId};
 use crate::lock::{FilePath, Lock};
+use crate::policy::Breaker;
 use crate::time::Timestamp;
 use crate::variables::{Changes, Variables};
-use crate::workflow::{Group, Outcome, Progress, Workflow};
+use crate::workflow::{Group, Outcome, Progress, WantedFiles, Workflow};
 use crate::world::{Timer, World};
 
 use handoff::evolve_handoff;
@@ -27,10 +30,19 @@ pub fn evolve(world: &mut World, stream: &StreamId, event: &Event, at: Timestamp
             if let Event::Settled { effect, .. } = event {
                 world.outbox.remove(effect);
             }
-            if let Event::Pruned { health, .. } = event {
+            if let Event::Pruned { health, breakers, .. } = event {
                 for (id, agent) in &mut world.agents {
                     agent.health = health.get(id).copied().unwrap_or_default();
+                    agent.breaker = breakers.get(id).copied().unwrap_or_default();
                 }
+            }
+            if let Event::PolicySet { policy } = event {
+                world.policy = (**policy).clone();
+                // What a person said of a rule that is gone says nothing of a new one.
+                let policy = &world.policy;
+                let known =
+                    |rule: &CapabilityId| policy.approval.iter().any(|known| known.name == *rule);
+                world.standing.retain(|rule, _| known(rule));
             }
         }
     }
@@ -51,6 +63,7 @@ fn evolve_agent(world: &mut World, id: &AgentId, event: &Event, at: Timestamp) {
     match event {
         Event::TokenIssued { token } => agent.tokens.push(token.clone()),
         Event::TokenRevoked { token } => agent.tokens.retain(|held| held.id != *token),
+        Event::BreakerReset => agent.breaker = Breaker::default(),
         Event::HealthReported { healthy: true, .. } => agent.health = Health::default(),
         Event::HealthReported { healthy: false, .. } => {
             agent.health.failures = agent.health.failures.saturating_add(1);
@@ -62,7 +75,19 @@ fn evolve_agent(world: &mut World, id: &AgentId, event: &Event, at: Timestamp) {
 fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     match event {
         Event::Started { .. } => started(world, id, event, at),
-        Event::Closed { .. } => closed(world, id),
+        Event::Closed { .. } => closed(world, id, at),
+        Event::LimitsSet { limits } => {
+            with_workflow(world, id, |workflow| workflow.account.limits = *limits);
+        }
+        Event::FellBack { .. } => with_workflow(world, id, |workflow| workflow.independent = true),
+        Event::LockWanted { fence, paths, until } => {
+            let wants = WantedFiles { paths: paths.clone(), until: *until };
+            with_workflow(world, id, |workflow| {
+                if let Some(hold) = workflow.holds.get_mut(fence) {
+                    hold.wants = Some(wants);
+                }
+            });
+        }
         Event::Progressed { fence, note, percent, locks_until } => {
             let said = Progress { at, note: note.clone(), percent: *percent };
             progressed(world, id, *fence, *locks_until, said);
@@ -105,6 +130,7 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
             suspended(world, id, *fence, *handoff, *escalation, at);
         }
         Event::Initiated { .. }
+        | Event::Approved { .. }
         | Event::Accepted { .. }
         | Event::Rejected { .. }
         | Event::Deferred { .. }
@@ -122,6 +148,8 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         | Event::TokenIssued { .. }
         | Event::TokenRevoked { .. }
         | Event::HealthReported { .. }
+        | Event::PolicySet { .. }
+        | Event::BreakerReset
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),
     }
@@ -134,35 +162,53 @@ fn with_workflow(world: &mut World, id: WorkflowId, change: impl FnOnce(&mut Wor
 }
 
 fn started(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
-    let Event::Started { title, by, priority, constraints, variables, done_by } = event else {
+    let (Some(workflow), Event::Started { by, done_by, .. }) = (Workflow::begun(event, at), event)
+    else {
         return;
     };
-    let fence = Fence::default().next();
-    let mut workflow = Workflow {
-        title: title.clone(),
-        priority: *priority,
-        started_at: at,
-        started_by: by.clone(),
-        constraints: constraints.clone(),
-        owner: fence,
-        fence,
-        holds: BTreeMap::new(),
-        variables: Variables::default(),
-        artifacts: BTreeMap::new(),
-        handoffs: BTreeMap::new(),
-        groups: BTreeMap::new(),
-        readers: BTreeSet::from([by.clone()]),
-        tokens_consumed: 0,
-    };
-    workflow.variables.write(variables, by, at);
-    let seen = workflow.variables.clock();
-    workflow.holds.insert(fence, hold(by, None, seen, at));
+    let fence = workflow.owner;
     world.workflows.insert(id, workflow);
+    guard::joined(world, id, by);
     take_load(world, by, id, fence);
     set_hold_due(world, id, fence, *done_by);
 }
 
-fn closed(world: &mut World, id: WorkflowId) {
+impl Workflow {
+    /// The work as it is once the event that begins it is recorded; nothing for another event.
+    pub(crate) fn begun(event: &Event, at: Timestamp) -> Option<Self> {
+        let Event::Started { title, by, priority, constraints, variables, .. } = event else {
+            return None;
+        };
+        let Event::Started { limits, independent, .. } = event else { return None };
+        let fence = Fence::default().next();
+        let mut workflow = Self {
+            title: title.clone(),
+            priority: *priority,
+            started_at: at,
+            started_by: by.clone(),
+            constraints: constraints.clone(),
+            owner: fence,
+            fence,
+            holds: BTreeMap::new(),
+            variables: Variables::default(),
+            artifacts: BTreeMap::new(),
+            handoffs: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            readers: BTreeSet::from([by.clone()]),
+            tokens_consumed: 0,
+            account: Account { limits: *limits, ..Account::default() },
+            members: BTreeSet::new(),
+            hops: Vec::new(),
+            independent: *independent,
+        };
+        workflow.variables.write(variables, by, at);
+        let seen = workflow.variables.clock();
+        workflow.holds.insert(fence, hold(by, None, seen, at));
+        Some(workflow)
+    }
+}
+
+fn closed(world: &mut World, id: WorkflowId, at: Timestamp) {
     let fences: Vec<Fence> =
         world.workflows.get(&id).map(|w| w.holds.keys().copied().collect()).unwrap_or_default();
     for fence in fences {
@@ -171,6 +217,7 @@ fn closed(world: &mut World, id: WorkflowId) {
     let Some(workflow) = world.workflows.remove(&id) else {
         return;
     };
+    guard::over(world, &workflow, at);
     for handoff in workflow.handoffs.values() {
         let handoff_id = handoff.terms.id;
         world.homes.remove(&handoff_id);
@@ -219,6 +266,7 @@ fn locked(world: &mut World, id: WorkflowId, lock: &Lock, paths: &[FilePath], at
     let Some(hold) = workflow.holds.get_mut(&lock.fence) else {
         return;
     };
+    hold.wants = None;
     for path in paths {
         hold.locks.insert(path.clone());
         world.locks.take(path, lock.clone(), at);

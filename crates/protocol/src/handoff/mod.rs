@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Requirement, Risk};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId};
+use crate::policy::Money;
 use crate::text::{Body, Text};
 use crate::time::Timestamp;
 use crate::trace::TraceParent;
@@ -40,6 +41,9 @@ pub struct Handoff {
     /// Capabilities asked for that whoever has it lacks.
     #[serde(default)]
     pub gap: Vec<CapabilityId>,
+    /// The hash of what a person approved, if one had to.
+    #[serde(default)]
+    pub approved: Option<String>,
     /// Where it stands.
     pub state: State,
 }
@@ -110,6 +114,12 @@ pub struct Constraints {
     /// The latest moment it is of use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
+    /// Money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
+    /// Handoffs that agents begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoffs: Option<u32>,
 }
 
 impl Constraints {

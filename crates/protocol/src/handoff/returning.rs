@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::artifact::Produced;
 use crate::id::Fence;
+use crate::policy::{ModelName, Money};
 use crate::text::{Body, Text};
 use crate::variables::Changes;
 
@@ -27,6 +28,12 @@ pub struct Return {
     /// Tokens that it cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_consumed: Option<u64>,
+    /// Of which model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
+    /// What they cost by the prices of the day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
     /// Anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Text>,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Return, Trigger};
 use crate::id::{AgentId, Fence, HandoffId};
+use crate::policy::Matched;
 use crate::text::Text;
 use crate::time::Timestamp;
 
@@ -26,7 +27,12 @@ pub struct Attempts {
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum State {
     /// Waits for a person to say yes.
-    AwaitingApproval,
+    AwaitingApproval {
+        /// By which rule.
+        matched: Box<Matched>,
+        /// Until when, if there is a limit.
+        until: Option<Timestamp>,
+    },
     /// Waits to be sent.
     Queued {
         /// When it is sent; absent means when its receiver has room.
@@ -102,7 +108,7 @@ impl State {
     pub fn is_over(&self) -> bool {
         match self {
             Self::Completed { .. } | Self::Failed { .. } => true,
-            Self::AwaitingApproval
+            Self::AwaitingApproval { .. }
             | Self::Queued { .. }
             | Self::Initiated { .. }
             | Self::Deferred { .. }
@@ -115,7 +121,7 @@ impl State {
     /// The word for it.
     pub fn word(&self) -> &'static str {
         match self {
-            Self::AwaitingApproval => "awaiting_approval",
+            Self::AwaitingApproval { .. } => "awaiting_approval",
             Self::Queued { .. } => "queued",
             Self::Initiated { .. } => "initiated",
             Self::Deferred { .. } => "deferred",
@@ -132,10 +138,10 @@ impl State {
         match self {
             Self::Queued { until, give_up } => until.or(*give_up),
             Self::Deferred { until, .. } => Some(*until),
+            Self::AwaitingApproval { until, .. } => *until,
             Self::Initiated { answer_by, .. } => *answer_by,
             Self::Accepted { due, .. } => due.map(Due::at),
-            Self::AwaitingApproval
-            | Self::Suspended { .. }
+            Self::Suspended { .. }
             | Self::Returned { .. }
             | Self::Completed { .. }
             | Self::Failed { .. } => None,
@@ -148,7 +154,7 @@ impl State {
             Self::Accepted { fence, .. }
             | Self::Suspended { fence, .. }
             | Self::Returned { fence, .. } => Some(*fence),
-            Self::AwaitingApproval
+            Self::AwaitingApproval { .. }
             | Self::Queued { .. }
             | Self::Initiated { .. }
             | Self::Deferred { .. }
@@ -250,6 +256,15 @@ pub enum Detail {
         /// What it said.
         result: Box<Return>,
     },
+    /// A person said no.
+    Denied {
+        /// Who.
+        by: AgentId,
+        /// Why.
+        reason: Text,
+    },
+    /// No person answered in time whether it may go on.
+    Unapproved,
     /// Somebody above took over.
     PassedOn {
         /// The handoff that goes on.
@@ -267,6 +282,8 @@ impl Detail {
             Self::Cancelled { .. } => "cancelled",
             Self::Error { .. } => "error",
             Self::PassedOn { .. } => "passed_on",
+            Self::Denied { .. } => "denied",
+            Self::Unapproved => "unapproved",
         }
     }
 }

@@ -40,6 +40,7 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         attempts: Default::default(),
         tried: Default::default(),
         gap: Vec::new(),
+        approved: None,
         state: State::Queued { until: None, give_up: None },
     }
 }

@@ -95,5 +95,16 @@ named! {
     CoordinatorOnly => "coordinator-only", Forbidden;
     ReservedName => "reserved-name", Invalid;
     KeyReused => "key-reused", Conflict;
+    RuleTwice => "rule-twice", Invalid;
+    BadRule => "bad-rule", Invalid;
+    NoPrices => "no-prices", Invalid;
+    HandoffsDisabled => "handoffs-disabled", Conflict;
+    HandoffLimitExceeded => "handoff-limit-exceeded", Conflict;
+    EconomicLimitExceeded => "economic-limit-exceeded", Conflict;
+    CircuitBreakerOpen => "circuit-breaker-open", Conflict;
+    DeadlockDetected => "deadlock-detected", Conflict;
+    ApprovalVoid => "approval-void", Conflict;
+    OwnLineage => "own-lineage", Forbidden;
+    NothingToApprove => "nothing-to-approve", Conflict;
     BadDigest => "bad-digest", Invalid;
 }

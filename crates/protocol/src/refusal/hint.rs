@@ -1,6 +1,6 @@
 //! The next step for whoever was refused. The match is exhaustive: no refusal ships without one.
 
-use super::Refusal;
+use super::{Deadlock, Refusal};
 
 impl Refusal {
     /// Returns the next step for whoever was refused.
@@ -71,7 +71,52 @@ impl Refusal {
             Self::ViewOnly | Self::ViewOfAgent | Self::CoordinatorOnly => self.who_may().into(),
             Self::ReservedName { .. } => "choose another name for the agent".into(),
             Self::KeyReused => "take another key; asking again means asking the same".into(),
+            Self::RuleTwice { .. }
+            | Self::BadRule { .. }
+            | Self::NoPrices
+            | Self::HandoffsDisabled
+            | Self::HandoffLimitExceeded { .. }
+            | Self::EconomicLimitExceeded { .. }
+            | Self::CircuitBreakerOpen { .. }
+            | Self::DeadlockDetected(_)
+            | Self::ApprovalVoid { .. }
+            | Self::OwnLineage { .. }
+            | Self::NothingToApprove { .. } => self.way_out(),
             Self::BadDigest => "let `baton token create` make the token".into(),
+        }
+    }
+
+    /// The way out for whoever a guardrail stopped.
+    fn way_out(&self) -> String {
+        match self {
+            Self::RuleTwice { .. } => "give each rule a name of its own".into(),
+            Self::BadRule { .. } => "docs/guardrails.md lists what a rule can say".into(),
+            Self::NoPrices => "add [prices] to the policy, or leave the limit out".into(),
+            Self::HandoffsDisabled => {
+                "do the work yourself, or let a person start it with --enable-handoffs".into()
+            }
+            Self::HandoffLimitExceeded { .. } | Self::EconomicLimitExceeded { .. } => {
+                "finish with what is there, or let a person raise it with `baton limits`".into()
+            }
+            Self::CircuitBreakerOpen { agent, until, .. } => {
+                let when = until.map(|at| format!("wait until {at}, ")).unwrap_or_default();
+                format!("{when}choose another, or a person runs `baton breaker reset {agent}`")
+            }
+            Self::DeadlockDetected(Deadlock::Repeated { .. } | Deadlock::PingPong { .. }) => {
+                "change something first: a variable, an artifact, or who gets it".into()
+            }
+            Self::DeadlockDetected(Deadlock::Cycle { .. }) => {
+                "do not wait for it: drop --blocking, unlock a file, or ask somebody else".into()
+            }
+            Self::ApprovalVoid { handoff } => {
+                let id = handoff.short();
+                format!("look again: `baton approvals {id}` shows it as it is, with its hash")
+            }
+            Self::OwnLineage { .. } => {
+                "ask another operator; who works alone sets approve_own = true in the policy".into()
+            }
+            Self::NothingToApprove { .. } => "`baton approvals` lists what waits".into(),
+            _ => "`baton policy` shows the rules".into(),
         }
     }
 

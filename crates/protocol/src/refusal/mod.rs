@@ -4,14 +4,17 @@
 //! hint with the next step.
 
 mod code;
+mod deadlock;
 mod hint;
 
 pub use code::RefusalKind;
+pub use deadlock::{Deadlock, Step};
 
 use std::fmt;
 
-use crate::id::{AgentId, ArtifactId, Fence, HandoffId, TokenId, WorkflowId};
+use crate::id::{AgentId, ArtifactId, CapabilityId, Fence, HandoffId, TokenId, WorkflowId};
 use crate::lock::{FilePath, LockMode};
+use crate::time::Timestamp;
 use crate::variables::VariableName;
 
 /// Why a command was turned away.
@@ -366,6 +369,85 @@ pub enum Refusal {
     /// The same key, and something else is asked.
     #[error("this key was used before, to ask for something else")]
     KeyReused,
+    /// Two rules of one name.
+    #[error("two approval rules are called {rule}")]
+    RuleTwice {
+        /// Which name.
+        rule: CapabilityId,
+    },
+    /// A rule that is none.
+    #[error("approval rule {rule} cannot be used: {why}")]
+    BadRule {
+        /// Which one.
+        rule: CapabilityId,
+        /// What is wrong.
+        why: String,
+    },
+    /// A limit on money that nothing counts against.
+    #[error("a limit on cost needs prices, and the policy has none")]
+    NoPrices,
+    /// Agents do not pass this work on.
+    #[error("handoffs are switched off: each agent does its own work")]
+    HandoffsDisabled,
+    /// As many handoffs as there may be.
+    #[error(
+        "the agents of this work may begin {most} handoffs; {used} are used, {asked} more asked"
+    )]
+    HandoffLimitExceeded {
+        /// How many may be.
+        most: u32,
+        /// How many were begun, or are set aside for parts of the work.
+        used: u32,
+        /// How many this would be.
+        asked: u32,
+    },
+    /// As much as the work may use.
+    #[error("this {of} may use {most} {what}; {used} are used or set aside, {asked} more asked")]
+    EconomicLimitExceeded {
+        /// Of what kind the work is.
+        of: &'static str,
+        /// Of what.
+        what: &'static str,
+        /// How much it may use.
+        most: String,
+        /// How much it has used, or set aside for its parts.
+        used: String,
+        /// How much more this would be.
+        asked: String,
+    },
+    /// The agent failed too often of late.
+    #[error("{agent} failed too often of late: its circuit breaker is {state}")]
+    CircuitBreakerOpen {
+        /// Who.
+        agent: AgentId,
+        /// Whether one handoff tries.
+        state: &'static str,
+        /// When one may try, if none does.
+        until: Option<Timestamp>,
+    },
+    /// It would go round in circles.
+    #[error("{0}")]
+    DeadlockDetected(Deadlock),
+    /// What is to be approved is no longer what was looked at.
+    #[error("what handoff {handoff} would pass has changed since it was looked at")]
+    ApprovalVoid {
+        /// Which one.
+        handoff: HandoffId,
+    },
+    /// Nobody approves what it asked for itself.
+    #[error("{who} asked for this or passed the work to who did, so another person must approve")]
+    OwnLineage {
+        /// Who.
+        who: AgentId,
+    },
+    /// It does not wait for a person.
+    #[error("handoff {handoff} does not wait for approval: it is {state}")]
+    NothingToApprove {
+        /// Which one.
+        handoff: HandoffId,
+        /// Where it stands.
+        state: &'static str,
+    },
     /// A digest that is none.
     #[error("the token digest is not 64 hexadecimal digits")]
     BadDigest,

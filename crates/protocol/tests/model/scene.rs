@@ -168,6 +168,8 @@ impl Scene {
             json!({ "id": "boss", "role": "human" }),
         ];
         let (mut world, now) = (World::default(), Timestamp::default());
+        // The model is about how work moves; what limits it has tests of its own.
+        (world.policy.max_handoffs, world.policy.breaker.failures) = (u32::MAX, 0);
         for profile in cast {
             let register = serde_json::from_value(json!({ "register": profile }));
             let register = register.expect("a profile");
@@ -262,6 +264,9 @@ impl Scene {
             let agents = self.world.agents.values().map(|agent| agent.health.is_good());
             agents.for_each(|well| well.hash(&mut hasher));
             (workflow.owner, workflow.fence).hash(&mut hasher);
+            for hop in &workflow.hops {
+                (&hop.from, &hop.to, hop.sequential, &hop.context, hop.progress).hash(&mut hasher);
+            }
             workflow.holds.iter().for_each(|held| hash_hold(held, self.now, &mut hasher));
             for of in workflow.handoffs.values() {
                 self.terms.get(&of.terms.id).hash(&mut hasher);
@@ -298,7 +303,7 @@ fn due_in(due: Option<Due>, now: Timestamp) -> Option<(bool, i64)> {
 /// Takes in what matters to the rules; what is named with `_` is only for people. No `..` here: a
 /// new field must be thought about.
 fn hash_handoff(of: &Handoff, now: Timestamp, hasher: &mut impl Hasher) {
-    let Handoff { terms: _, to, initiated_at: _, gap, attempts, tried, state } = of;
+    let Handoff { terms: _, to, initiated_at: _, gap, attempts, tried, approved: _, state } = of;
     state.word().hash(hasher);
     if state.is_over() {
         // How it ended is for people; that it stays so is asked of every deed.
@@ -321,12 +326,13 @@ fn hash_handoff(of: &Handoff, now: Timestamp, hasher: &mut impl Hasher) {
             (fence, escalation, due_in(*due, *at)).hash(hasher);
         }
         State::Returned { fence, result: _ } => fence.hash(hasher),
-        State::AwaitingApproval | State::Completed { .. } | State::Failed { .. } => (),
+        State::AwaitingApproval { .. } | State::Completed { .. } | State::Failed { .. } => (),
     }
 }
 
 fn hash_hold((fence, held): (&Fence, &Hold), now: Timestamp, hasher: &mut impl Hasher) {
-    let Hold { agent, handoff, since: _, seen, locks, progress: _, suspended, due } = held;
+    // Nothing in the model is limited, and nobody waits for a lock.
+    let Hold { agent, handoff, since: _, seen, locks, progress: _, suspended, due, .. } = held;
     let due = match suspended {
         Some(waiting) => due.map(|at| ahead(at, waiting.since)),
         None => due.map(|at| ahead(at, now)),

@@ -20,6 +20,7 @@ pub(crate) fn reached(by: Option<&str>) -> Value {
 pub(crate) fn brought(effects: &[Effect]) -> String {
     let told = effects.iter().filter_map(|effect| match effect {
         Effect::Notify { .. } => None,
+        Effect::Announce { .. } => Some("; tell people".to_owned()),
         Effect::Accept { agent, .. } => Some(format!("; accept for {agent}")),
         Effect::Run { agent, fence, .. } => Some(format!("; run {agent} under fence {fence}")),
         Effect::Call { agent, .. } => Some(format!("; call {agent}")),

@@ -406,7 +406,7 @@ impl Teller {
             Event::Failed { handoff, detail, released } => {
                 format!("{} failed: {}{}", h(handoff), said(detail), freed(released))
             }
-            Event::Closed { by, ending, released } => {
+            Event::Closed { by, ending, released, .. } => {
                 let how = match ending {
                     Ending::Completed { .. } => "completed",
                     Ending::Cancelled { .. } => "cancelled",

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Sender, back, sender, terms, trusted, unfit};
+use super::{Sender, back, guarded, sender, terms, trusted, unfit};
 use crate::agent::{Agent, Fit};
 use crate::command::{Pass, Recipient, Submission};
+use crate::decide::guard::approval;
 use crate::decide::retry::Why;
 use crate::decide::{arrival, artifact, news};
-use crate::event::{Decision, Event, StreamId};
+use crate::event::{Approval, Decision, Event, StreamId};
 use crate::handoff::{Broadcast, Detail, Kind};
 use crate::id::{AgentId, GroupId, HandoffId};
 use crate::limits::{HANDOFFS_MAX, OPEN_HANDOFFS_MAX, RECIPIENTS_MAX};
@@ -28,6 +29,7 @@ pub(super) fn decide(
         return Err(Refusal::SelfPass { agent: sender.agent });
     }
     few_enough(&sender, recipients.len())?;
+    let mut guards = guarded(world, ask, pass, &sender, recipients.clone(), now)?;
     let group = ask.id.group();
     let returning = pass.to_agents.iter().enumerate().filter(|(_, to)| to.return_expected);
     let expected: Vec<_> = returning.map(|(n, _)| ask.id.copy(n)).collect();
@@ -47,20 +49,29 @@ pub(super) fn decide(
         let handoff = ask.id.copy(n);
         let terms = Box::new(terms(handoff, pass, &sender, to.agent.clone(), kind, gap));
         let arrival = arrival::at(world, sender.workflow, agent, &terms, now);
-        let queued = arrival.queued && why_not.is_none();
+        let mut guarded = guards.clone();
+        guarded.approval = approval::of_pass(world, pass, &to.agent, now);
+        // What the sender used is told once.
+        guards.usage = None;
+        let asks = matches!(guarded.approval, Some(Approval::Waits { .. }));
+        let why_not = why_not.filter(|_| !asks);
+        let queued = arrival.queued && why_not.is_none() && !asks;
+        let announced = approval::announced(world, sender.id, &terms);
         events.push(Event::Initiated {
             terms,
             // What travels is written once; every copy sees it.
             variables: std::mem::take(&mut variables),
             artifacts: std::mem::take(&mut artifacts),
-            answer_by: arrival.answer_by.filter(|_| why_not.is_none()),
+            answer_by: arrival.answer_by.filter(|_| why_not.is_none() && !asks),
             queued,
+            guarded,
         });
         match why_not {
             Some(why) => {
                 refused += usize::from(to.return_expected);
                 events.extend(turned_away(handoff, &to.agent, why));
             }
+            None if asks => effects.extend(announced),
             None if queued => (),
             None => effects.extend(news::arrived(world, &to.agent, sender.id, handoff)),
         }

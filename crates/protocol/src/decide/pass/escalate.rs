@@ -9,7 +9,7 @@ use crate::command::{Pass, Submission};
 use crate::decide::arrival::{self, Arrival};
 use crate::decide::route::{self, Wanted};
 use crate::decide::{artifact, news};
-use crate::event::{Decision, Event, StreamId};
+use crate::event::{Decision, Event, Guarded, StreamId};
 use crate::handoff::{Assessment, Escalation, Kind, Matter};
 use crate::id::{AgentId, Fence, HandoffId};
 use crate::limits::ESCALATION_LEVELS_MAX;
@@ -47,7 +47,7 @@ pub(super) fn decide(
     if level > ESCALATION_LEVELS_MAX {
         return Err(Refusal::TooHigh { most: ESCALATION_LEVELS_MAX });
     }
-    let to = target(world, pass, &wanted(pass, sender.priority), (asker.role, level), &trail)?;
+    let to = target(world, pass, &wanted(pass, sender.priority, now), (asker.role, level), &trail)?;
     let handoff = ask.id.handoff();
     let (matter, back, blocking) = (Matter::Question, back(pass), false);
     let kind = Kind::Escalation(Escalation { level, matter, trail, back, blocking });
@@ -56,9 +56,10 @@ pub(super) fn decide(
     let Arrival { answer_by, queued } = arrival::at(world, sender.workflow, to, &terms, now);
     let artifacts =
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
+    let (variables, guarded) = (sender.changes, Guarded::default());
     let events = vec![
         waits(workflow, sender.fence, handoff),
-        Event::Initiated { terms, variables: sender.changes, artifacts, answer_by, queued },
+        Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded },
     ];
     let effects = match queued {
         true => Vec::new(),

@@ -6,12 +6,13 @@ mod single;
 
 pub(super) use escalate::waits;
 
-use crate::agent::{Fit, Profile, Role};
+use crate::agent::{Agent, Fit, Profile, Role};
 use crate::command::{Pass, PassKind, Submission};
+use crate::decide::guard::{self, Begins};
 use crate::decide::retry::Why;
 use crate::decide::route::{self, Wanted};
-use crate::decide::{holder, start, variables};
-use crate::event::{Decision, Event};
+use crate::decide::{arrival, holder, start, variables};
+use crate::event::{Decision, Event, Guarded};
 use crate::handoff::{Cause, Delegation, Handoff, Kind, Priority, State, Terms, Trigger};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
 use crate::limits::{CAPABILITIES_MAX, HANDOFFS_MAX, OPEN_HANDOFFS_MAX, VARIABLES_MAX};
@@ -59,6 +60,43 @@ struct Sender<'a> {
     changes: Changes,
 }
 
+impl Sender<'_> {
+    /// By when the sender itself must be done with the part that it passes on from.
+    fn deadline(&self) -> Option<Timestamp> {
+        let workflow = self.workflow?;
+        let held = workflow.handoffs.get(&workflow.holds.get(&self.fence)?.handoff?)?;
+        held.terms.constraints.deadline.filter(|_| held.terms.kind != Kind::Sequential)
+    }
+}
+
+/// What guards a pass to these agents, if they may have it.
+fn guarded(
+    world: &World,
+    ask: &Submission,
+    pass: &Pass,
+    sender: &Sender<'_>,
+    to: Vec<&Agent>,
+    now: Timestamp,
+) -> Result<Guarded, Refusal> {
+    let begun = sender.begins.as_ref().and_then(|event| Workflow::begun(event, now));
+    let Some(workflow) = sender.workflow.or(begun.as_ref()) else {
+        return Ok(Guarded::default());
+    };
+    let begins = Begins {
+        world,
+        actor: &ask.actor,
+        pass,
+        id: sender.id,
+        workflow,
+        agent: &sender.agent,
+        fence: sender.fence,
+        blocking: pass.return_protocol.blocking,
+        to,
+        now,
+    };
+    guard::check(&begins)
+}
+
 fn sender<'a>(
     world: &'a World,
     ask: &Submission,
@@ -69,7 +107,7 @@ fn sender<'a>(
     let Some(id) = pass.workflow else {
         let priority = pass.priority.unwrap_or_default();
         let about = (&pass.reason, priority, &pass.context.constraints);
-        let begins = Some(start::begin(world, ask, about, written, now)?);
+        let begins = Some(start::begin(world, ask, about, (None, None), written, now)?);
         return Ok(Sender {
             id: ask.id.workflow(),
             workflow: None,
@@ -179,6 +217,8 @@ fn terms(
         Kind::Escalation(_) => (Trigger::Escalation, None),
     };
     let held = || sender.workflow?.trace_under(sender.id, sender.fence);
+    let mut constraints = context.constraints.clone();
+    constraints.deadline = arrival::earliest(constraints.deadline, sender.deadline());
     Terms {
         id,
         from_agent: sender.agent.clone(),
@@ -191,7 +231,7 @@ fn terms(
         task: context.task_id.clone(),
         history: context.conversation_history.clone(),
         shared,
-        constraints: context.constraints.clone(),
+        constraints,
         required_capabilities: pass.validation.required_capabilities.clone(),
         autonomy_budget: pass.validation.autonomy_budget,
         gap,
@@ -211,6 +251,7 @@ fn as_begun(terms: &Terms, now: Timestamp) -> Handoff {
         attempts: Default::default(),
         tried: Default::default(),
         gap: terms.gap.clone(),
+        approved: None,
         state: State::Initiated { answer_by: None, called: false },
     }
 }
@@ -236,12 +277,14 @@ fn trusted(profile: &Profile, pass: &Pass) -> Result<(), Refusal> {
 }
 
 /// What the receiver of this pass must be.
-fn wanted(pass: &Pass, priority: Priority) -> Wanted<'_> {
+fn wanted(pass: &Pass, priority: Priority, now: Timestamp) -> Wanted<'_> {
     Wanted {
         required: &pass.validation.required_capabilities,
         risk: pass.audit.risk_level,
         autonomy: pass.validation.autonomy_budget,
         priority,
+        now,
+        only: None,
     }
 }
 

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::{Sender, as_begun, back, sender, terms, trusted, unfit, wanted};
+use super::{Sender, as_begun, back, guarded, sender, terms, trusted, unfit, wanted};
 use crate::agent::{Agent, Fit, Role};
 use crate::command::{Pass, PassKind, Submission};
+use crate::decide::guard::approval;
 use crate::decide::retry::{self, Why};
 use crate::decide::{arrival, artifact, news, route};
-use crate::event::{Decision, Event, StreamId};
+use crate::event::{Approval, Decision, Event, Guarded, StreamId};
 use crate::handoff::{AtCapacity, Cause, Handoff, Kind, Priority, Terms};
 use crate::refusal::Refusal;
 use crate::text::Text;
 use crate::time::Timestamp;
+use crate::workflow::Workflow;
 use crate::world::World;
 
 /// Decides whether the asker may pass work to one agent.
@@ -30,7 +32,7 @@ pub(super) fn decide(
         world.agent(named)?;
     }
     let sender = sender(world, ask, pass, now)?;
-    let to = receiver(world, pass, &sender)?;
+    let to = receiver(world, pass, &sender, now)?;
     if sender.agent == to.profile.id {
         return Err(Refusal::SelfPass { agent: sender.agent });
     }
@@ -40,8 +42,9 @@ pub(super) fn decide(
         Fit::Partial(gap) => gap,
     };
     let to_agent = to.profile.id.clone();
+    let guarded = guarded(world, ask, pass, &sender, vec![to], now)?;
     let terms = terms(ask.id.handoff(), pass, &sender, to_agent, kind, gap);
-    initiate(world, ask, pass, sender, terms, to, now)
+    initiate(world, ask, pass, sender, (terms, guarded), to, now)
 }
 
 fn initiate(
@@ -49,20 +52,25 @@ fn initiate(
     ask: &Submission,
     pass: &Pass,
     sender: Sender<'_>,
-    terms: Terms,
+    (terms, mut guarded): (Terms, Guarded),
     to: &Agent,
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let artifacts =
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
     let begun = as_begun(&terms, now);
-    let why_not = unfit(&to.profile, pass).or_else(|| passed_over(world, to, &begun));
+    let why_not =
+        unfit(&to.profile, pass).or_else(|| passed_over(world, sender.workflow, to, &begun, now));
     let arrival = arrival::at(world, sender.workflow, to, &terms, now);
-    let waits = why_not.is_some();
+    guarded.approval = approval::of_pass(world, pass, &begun.to, now);
+    let asks = matches!(guarded.approval, Some(Approval::Waits { .. }));
+    // Who is asked instead is decided once a person has said that it may be passed at all.
+    let why_not = why_not.filter(|_| !asks);
+    let waits = why_not.is_some() || asks;
     let (answer_by, queued) = (arrival.answer_by.filter(|_| !waits), arrival.queued && !waits);
     let mut events: Vec<Event> = sender.begins.into_iter().collect();
     let (terms, variables) = (Box::new(terms), sender.changes);
-    events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued });
+    events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded });
     let effects = match why_not {
         Some(why) => {
             let home = (sender.id, sender.workflow);
@@ -70,6 +78,7 @@ fn initiate(
             events.extend(more);
             effects
         }
+        None if asks => approval::announced(world, sender.id, &begun.terms),
         None if queued => Vec::new(),
         None => news::arrived(world, &begun.to, sender.id, begun.terms.id),
     };
@@ -77,11 +86,16 @@ fn initiate(
 }
 
 /// The agent that gets it: the one that is named, or the best for it.
-fn receiver<'a>(world: &'a World, pass: &Pass, sender: &Sender<'_>) -> Result<&'a Agent, Refusal> {
+fn receiver<'a>(
+    world: &'a World,
+    pass: &Pass,
+    sender: &Sender<'_>,
+    now: Timestamp,
+) -> Result<&'a Agent, Refusal> {
     if let Some(named) = &pass.to_agent {
         return world.agent(named);
     }
-    let wanted = wanted(pass, sender.priority);
+    let wanted = wanted(pass, sender.priority, now);
     if wanted.required.is_empty() {
         return Err(Refusal::ReceiverRequired);
     }
@@ -91,9 +105,15 @@ fn receiver<'a>(world: &'a World, pass: &Pass, sender: &Sender<'_>) -> Result<&'
 }
 
 /// Why an agent that could take it is passed over, if so and if there is another.
-fn passed_over(world: &World, to: &Agent, begun: &Handoff) -> Option<Why> {
+fn passed_over(
+    world: &World,
+    workflow: Option<&Workflow>,
+    to: &Agent,
+    begun: &Handoff,
+    now: Timestamp,
+) -> Option<Why> {
     let unwell = to.profile.role != Role::Human && !to.health.is_good();
-    if unwell && let Some(next) = retry::next(world, begun, Cause::Unwell) {
+    if unwell && let Some(next) = retry::next(world, workflow, begun, Cause::Unwell, now) {
         // Work that can wait rather waits for its receiver than for a person.
         let urgent = begun.terms.priority == Priority::Critical;
         let reason = not_well(&begun.to);
@@ -103,7 +123,7 @@ fn passed_over(world: &World, to: &Agent, begun: &Handoff) -> Option<Why> {
     if world.has_room(to, begun.terms.priority) {
         return None;
     }
-    retry::next(world, begun, Cause::AtCapacity)?;
+    retry::next(world, workflow, begun, Cause::AtCapacity, now)?;
     Some(Why { cause: Cause::AtCapacity, reason: retry::at_capacity(world, begun) })
 }
 

@@ -127,7 +127,9 @@ proptest! {
     ) {
         let (world, required) = (world(&all), requirements(&wants));
         let priority = Priority::Normal;
-        let wanted = Wanted { required: &required, risk: RISKS[risk], autonomy, priority };
+        let (now, only) = Default::default();
+        let wanted =
+            Wanted { required: &required, risk: RISKS[risk], autonomy, priority, now, only };
         let except: BTreeSet<AgentId> =
             not.iter().map(|n| format!("agent-{n}").parse().expect("a name")).collect();
         let could: Vec<_> =
@@ -154,7 +156,9 @@ proptest! {
     ) {
         let (world, required) = (world(&all), requirements(&wants));
         let priority = Priority::Normal;
-        let wanted = Wanted { required: &required, risk: RISKS[risk], autonomy: None, priority };
+        let (autonomy, now, only) = Default::default();
+        let wanted =
+            Wanted { required: &required, risk: RISKS[risk], autonomy, priority, now, only };
         let could = |agent: &&Agent| {
             let person = agent.profile.role == Role::Human;
             let able = required.is_empty() || agent.profile.fit(&required) != Fit::None;

@@ -1,0 +1,95 @@
+//! What a person decides about how work is guarded, and what a holder says when it goes on alone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
+use crate::policy::{ModelName, Money};
+use crate::text::Text;
+use crate::time::Allowance;
+
+/// Lets an agent have new work again at once.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResetBreaker {
+    /// Who.
+    pub agent: AgentId,
+}
+
+/// Says yes to a handoff that waits for a person.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approve {
+    /// Which one.
+    #[serde(alias = "handoff_id")]
+    pub handoff: HandoffId,
+    /// The hash of what the person saw. If it is something else by now, nothing is approved.
+    pub hash: String,
+    /// For how long its rule does not ask again; absent means it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remember: Option<Allowance>,
+}
+
+/// Says no to a handoff that waits for a person.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deny {
+    /// Which one.
+    #[serde(alias = "handoff_id")]
+    pub handoff: HandoffId,
+    /// Why.
+    pub reason: Text,
+}
+
+/// Changes what a workflow may use. What is absent stays as it is.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetLimits {
+    /// Which one.
+    pub workflow: WorkflowId,
+    /// Handoffs that agents begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoffs: Option<u32>,
+    /// Agents that take part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<u32>,
+    /// Tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
+}
+
+/// Says that a holder goes on alone, because passing on failed it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FallBack {
+    /// Which work.
+    pub workflow: WorkflowId,
+    /// The holder's number. Only the operator may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+    /// Why.
+    pub reason: Text,
+}
+
+/// What a holder says it used.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Used {
+    /// Tokens in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_consumed: Option<u64>,
+    /// Those of them that the model wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Of which model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
+}
