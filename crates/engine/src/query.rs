@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use crate::cursor::Cursor;
 use crate::engine::Engine;
 use crate::view::{
-    self, AgentView, Bodies, Ended, Found, HandoffView, Hidden, Inbox, LockView, Package, Past,
-    Sight, WorkflowView, may_see,
+    self, AgentView, Bodies, Ended, Found, HandoffView, Hidden, Inbox, LockView, Package, Sight,
+    WorkflowView, may_see,
 };
 
 /// Which workflows are asked for.
@@ -160,7 +160,7 @@ impl Engine {
     ) -> Result<WorkflowView, QueryError> {
         let view =
             move |world: &World, viewer: &Actor, workflow: &Workflow, ended: Option<&Ended>| {
-                view::workflow_view(world, viewer, id, workflow, ended)
+                view::workflow_view(world, Sight::of(viewer, workflow), id, ended)
             };
         self.seen_by(viewer, id, view).await
     }
@@ -180,10 +180,10 @@ impl Engine {
         if let Some(seen) = live.await? {
             return Ok(seen);
         }
-        let past = self.past(id).await?;
-        let workflow = past.world.workflows.get(&id).filter(|found| may_see(&viewer, found));
+        let past = self.told(id, None).await?;
+        let workflow = past.workflow().filter(|found| may_see(&viewer, found));
         let workflow = workflow.ok_or(Refusal::UnknownWorkflow { workflow: id })?;
-        Ok(view(&past.world, &viewer, workflow, past.ended.as_ref()))
+        Ok(view(past.world(), &viewer, workflow, past.ended()))
     }
 
     /// What is kept from `viewer` in a workflow that it may see.
@@ -192,11 +192,6 @@ impl Engine {
             Sight::of(viewer, workflow).hidden()
         };
         self.seen_by(viewer, id, hidden).await
-    }
-
-    /// Tells the story of a workflow again, from its records.
-    async fn past(&self, id: WorkflowId) -> Result<Past, QueryError> {
-        view::replay(id, &self.records_of(id).await?).map_err(unreadable)
     }
 
     /// All records of a workflow, page by page.
@@ -223,8 +218,8 @@ impl Engine {
             None => {
                 let rows = self.ledger.find_handoffs(id.to_string()).await?;
                 let home = rows.first().and_then(|row| row.workflow).ok_or(unknown.clone())?;
-                let past = self.past(WorkflowId::from_bytes(home)).await?;
-                shown(&past.world, &viewer, id)
+                let past = self.told(WorkflowId::from_bytes(home), None).await?;
+                shown(past.world(), &viewer, id)
             }
         };
         let (mut view, bodies) = shown.ok_or(unknown)?;

@@ -67,6 +67,18 @@ pub const LOCKS_PER_HOLD_MAX: usize = 1_024;
 pub const LOCK_PATHS_MAX: usize = 256;
 /// Workflows that one record of a prune names.
 pub const PRUNED_WORKFLOWS_MAX: usize = 1_000;
+/// Bytes of a rule in a policy.
+pub const RULE_BYTES_MAX: usize = 1_024;
+/// Words and signs of a rule: it is never deeper than it has of these.
+pub const RULE_TOKENS_MAX: usize = 256;
+/// Opening brackets of a rule: the parser takes most room for these.
+pub const RULE_BRACKETS_MAX: usize = 32;
+/// Additions in a rule: each makes a text or a list longer.
+pub const RULE_ADDITIONS_MAX: usize = 8;
+/// Entries of a list that a rule looks at.
+pub const RULE_LIST_MAX: usize = 2_048;
+/// Steps that a rule may take at worst.
+pub const RULE_STEPS_MAX: usize = 8_000_000;
 /// Words of a command that Baton starts.
 pub const WORDS_MAX: usize = 64;
 /// Bytes of one such word.

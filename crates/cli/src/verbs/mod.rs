@@ -24,6 +24,7 @@ mod pass;
 mod proof;
 mod reached;
 mod reassign;
+mod replay;
 mod rows;
 mod serve;
 mod show;
@@ -75,6 +76,7 @@ pub(crate) enum Verb {
     Unlock(lock::Unlock),
     List(list::List),
     Show(show::Show),
+    Replay(replay::Replay),
     Logs(reached::Logs),
     Stats(stats::Stats),
     Top(top::Top),
@@ -123,6 +125,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Unlock(unlock) => unlock.run(&session(global, out)?),
         Verb::List(list) => list.run(&session(global, out)?),
         Verb::Show(show) => show.run(&session(global, out)?),
+        Verb::Replay(replay) => replay.run(&session(global, out)?),
         Verb::Logs(logs) => logs.run(&session(global, out)?),
         Verb::Top(top) => top.run(session(global, out)?),
         Verb::Stats(stats) => stats.run(&session(global, out)?),

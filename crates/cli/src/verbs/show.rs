@@ -40,12 +40,13 @@ fn show_workflow(session: &Session, id: WorkflowId) -> Result<(), Failure> {
     let reply = session.client.read(format!("/v1/workflows/{id}"))?;
     session.out.answer(&reply, |page| {
         let view: WorkflowView = reply.read()?;
-        workflow(page, &view);
+        workflow(page, &view, "held now");
         Ok(())
     })
 }
 
-fn workflow(page: &mut Page, view: &WorkflowView) {
+/// A workflow on a page, with the word over what is held.
+pub(crate) fn workflow(page: &mut Page, view: &WorkflowView, held: &str) {
     let (line, now) = (&view.line, page.now);
     page.heading(&line.title);
     page.field("workflow", line.id);
@@ -64,7 +65,7 @@ fn workflow(page: &mut Page, view: &WorkflowView) {
     rows::variables(page, &view.context_variables);
     rows::artifacts(page, &view.artifacts);
     if !view.holds.is_empty() {
-        page.heading("held now");
+        page.heading(held);
         page.table(rows::holds(&view.holds, now));
     }
     if !view.handoffs.is_empty() {

@@ -82,6 +82,7 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("reassign_workflow", Change, r#"{"to_agent": "rival", "reason": "x"}"#),
     ("register", Operator, r#"{"id": "newcomer"}"#),
     ("reject", Change, r#"{"reason": "no"}"#),
+    ("replay_workflow", Part, ""),
     ("report_health", Change, r#"{"healthy": false}"#),
     ("return", Change, r#"{"fence": 2, "status": "success"}"#),
     ("revoke_token", Operator, ""),
@@ -111,7 +112,7 @@ struct Route {
     media: String,
 }
 
-fn routes(document: &Value, workflow: &str, handoff: &str) -> Vec<Route> {
+fn routes(document: &Value, workflow: &str, handoff: &str, last: &Value) -> Vec<Route> {
     let mut routes = Vec::new();
     for (path, methods) in document["paths"].as_object().expect("paths") {
         for (method, operation) in methods.as_object().expect("methods") {
@@ -128,6 +129,7 @@ fn routes(document: &Value, workflow: &str, handoff: &str) -> Vec<Route> {
                 .replace("{token}", "00000000-0000-4000-8000-000000000000");
             let query = match operation["operationId"].as_str() {
                 Some("unlock") => format!("?workflow={workflow}&fence=2&path=a.txt"),
+                Some("replay_workflow") => format!("?seq={last}"),
                 _ => String::new(),
             };
             let content = operation["requestBody"]["content"].as_object();
@@ -176,13 +178,13 @@ fn every_route_refuses_every_wrong_credential() {
     }});
     assert_eq!(service.command(&operator, set).status, 200);
     let document = service.ask(&Request::get("/v1/openapi.json")).json();
-    let routes = routes(&document, &workflow, &handoff);
+    let records = || service.read(&operator, "/v1/status")["records"].clone();
+    let before = records();
+    let routes = routes(&document, &workflow, &handoff, &before);
     let named: BTreeSet<_> = routes.iter().map(|route| route.operation.as_str()).collect();
     let known: BTreeSet<_> = TABLE.iter().map(|(name, ..)| *name).collect();
     assert_eq!(named, known, "the table and the document name different operations");
 
-    let records = || service.read(&operator, "/v1/status")["records"].clone();
-    let before = records();
     let mut open = Vec::new();
     for route in &routes {
         let (_, guard, body) = TABLE.iter().find(|row| row.0 == route.operation).expect("a row");

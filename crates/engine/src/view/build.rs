@@ -273,14 +273,14 @@ pub(crate) fn workflow_line(id: WorkflowId, workflow: &Workflow) -> WorkflowLine
     }
 }
 
-/// A workflow as `viewer` sees it.
+/// A workflow, as far as it is seen.
 pub(crate) fn workflow_view(
     world: &World,
-    viewer: &Actor,
+    sight: Sight<'_>,
     id: WorkflowId,
-    workflow: &Workflow,
     ended: Option<&Ended>,
 ) -> WorkflowView {
+    let workflow = sight.workflow();
     let mut line = workflow_line(id, workflow);
     let status = match ended.map(|ended| &ended.ending) {
         None => "in_progress",
@@ -291,7 +291,6 @@ pub(crate) fn workflow_view(
         line.status = ended.ending.word().to_owned();
         line.owner = None;
     }
-    let sight = Sight::of(viewer, workflow);
     let seen = workflow.handoffs.values().filter(|one| sight.sees(one));
     let mut handoffs: Vec<_> = seen.collect();
     handoffs.sort_by_key(|handoff| (handoff.initiated_at, handoff.terms.id));

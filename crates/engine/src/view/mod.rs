@@ -17,7 +17,8 @@ pub(crate) use kinds::status;
 pub use messages::{
     Message, MessageContext, MessageHandoff, MessageTask, MessageType, Payload, message,
 };
-pub(crate) use past::{Ended, Past, replay};
+pub(crate) use past::Ended;
+pub use past::Replay;
 pub use proof::{Exported, Prunable, PrunableLine, Signed, Verified};
 pub(crate) use sight::{Hidden, Sight, may_see};
 
@@ -317,6 +318,21 @@ pub struct WorkflowView {
     /// What it may use, and what it has used.
     #[serde(default)]
     pub account: AccountView,
+}
+
+/// A workflow as it was at a moment.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Replayed {
+    /// The workflow, in the shape in which it is shown now.
+    #[serde(flatten)]
+    pub workflow: WorkflowView,
+    /// The moment.
+    pub at: Timestamp,
+    /// The number of its last record by then.
+    pub seq: u64,
+    /// When that one was recorded.
+    pub recorded_at: Timestamp,
 }
 
 /// What an agent has in hand.

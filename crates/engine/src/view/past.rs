@@ -1,39 +1,110 @@
-//! Workflows that left memory, told again from their records.
+//! Workflows told again from their records: those that left memory, and any as it was at a moment.
 
 use baton_protocol::event::{Event, StreamId};
 use baton_protocol::id::{AgentId, WorkflowId};
+use baton_protocol::lock::{FilePath, Lock};
 use baton_protocol::time::Timestamp;
-use baton_protocol::workflow::Ending;
+use baton_protocol::workflow::{Ending, Workflow};
 use baton_protocol::{World, evolve};
 use baton_store::Record;
 
-/// A workflow as it was right before it ended, and how it ended.
-pub(crate) struct Past {
-    pub(crate) world: World,
-    pub(crate) ended: Option<Ended>,
+/// A workflow that is told again, record by record.
+///
+/// Only one thing that others do reaches into it: who locks a file whose lock has lapsed takes the
+/// lapsed lock away. So beside its own records it wants to hear of the locks of others, for as long
+/// as it has locks itself; of all else it makes nothing.
+#[derive(Debug)]
+pub struct Replay {
+    id: WorkflowId,
+    world: World,
+    ended: Option<Ended>,
+    last: Option<(u64, Timestamp)>,
 }
 
 /// How a workflow ended.
+#[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) at: Timestamp,
     pub(crate) by: AgentId,
     pub(crate) ending: Ending,
 }
 
-/// Tells the story of a workflow again, up to the record that closed it.
-pub(crate) fn replay(id: WorkflowId, lines: &[Vec<u8>]) -> Result<Past, serde_json::Error> {
-    let mut past = Past { world: World::default(), ended: None };
-    for line in lines {
-        let record = Record::read(line)?;
-        if record.stream != StreamId::Workflow(id) {
-            continue;
+impl Replay {
+    /// The workflow `id`, of which nothing is known yet.
+    pub fn of(id: WorkflowId) -> Self {
+        Self { id, world: World::default(), ended: None, last: None }
+    }
+
+    /// Takes the next record in the order of the ledger.
+    pub fn take(&mut self, record: &Record) {
+        if record.stream != StreamId::Workflow(self.id) {
+            return self.hear(record);
         }
-        match record.event {
+        self.last = Some((record.seq, record.at));
+        match &record.event {
             Event::Closed { by, ending, .. } => {
-                past.ended = Some(Ended { at: record.at, by, ending });
+                let (by, ending) = (by.clone(), ending.clone());
+                self.ended = Some(Ended { at: record.at, by, ending });
+                self.free_all();
             }
-            event => evolve(&mut past.world, &record.stream, &event, record.at),
+            event => evolve(&mut self.world, &record.stream, event, record.at),
         }
     }
-    Ok(past)
+
+    /// The workflow; as it was right before it ended, if it is over.
+    pub fn workflow(&self) -> Option<&Workflow> {
+        self.world.workflows.get(&self.id)
+    }
+
+    /// Whether it is over.
+    pub fn is_over(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
+    pub(crate) fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
+    }
+
+    /// Its last record so far, and when that was.
+    pub(crate) fn last(&self) -> Option<(u64, Timestamp)> {
+        self.last
+    }
+
+    /// Whether what others lock can still matter to it.
+    pub(crate) fn has_locks(&self) -> bool {
+        !self.world.locks.is_empty()
+    }
+
+    /// Hears of a record of another stream. Of its own there is nothing to hear.
+    pub(crate) fn hear(&mut self, record: &Record) {
+        let (StreamId::Workflow(other), Event::Locked { fence, by, paths, mode, until }) =
+            (&record.stream, &record.event)
+        else {
+            return;
+        };
+        if *other == self.id {
+            return;
+        }
+        let (workflow, fence) = (*other, *fence);
+        let lock = Lock { workflow, fence, by: by.clone(), mode: *mode, until: *until };
+        for path in paths {
+            if !self.world.locks.on(path).is_empty() {
+                // Taken and given back: what had lapsed makes room, and nothing else changes.
+                self.world.locks.take(path, lock.clone(), record.at);
+                self.world.locks.free(path, workflow, fence);
+            }
+        }
+    }
+
+    fn free_all(&mut self) {
+        let held = |(path, lock): (&FilePath, &Lock)| (path.clone(), lock.fence);
+        let all: Vec<_> = self.world.locks.iter().map(held).collect();
+        for (path, fence) in all {
+            self.world.locks.free(&path, self.id, fence);
+        }
+    }
 }

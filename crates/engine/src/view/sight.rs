@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use baton_protocol::command::Actor;
 use baton_protocol::handoff::{Handoff, Kind};
-use baton_protocol::id::AgentId;
+use baton_protocol::id::{AgentId, HandoffId};
 use baton_protocol::workflow::Workflow;
 use serde_json::Value;
 
@@ -24,6 +24,8 @@ pub(crate) struct Sight<'a> {
     /// Nobody in particular sees everything.
     viewer: Option<&'a AgentId>,
     workflow: &'a Workflow,
+    /// What is kept from it besides.
+    besides: Option<&'a Hidden>,
 }
 
 impl<'a> Sight<'a> {
@@ -32,12 +34,18 @@ impl<'a> Sight<'a> {
             Actor::Operator | Actor::OperatorAs(_) | Actor::Viewer | Actor::Coordinator => None,
             Actor::Agent(agent) => Some(agent),
         };
-        Self { viewer, workflow }
+        Self { viewer, workflow, besides: None }
+    }
+
+    /// The same without what is hidden at another time: somebody who got a copy of a broadcast
+    /// later may not look back to before it had one.
+    pub(crate) fn without(self, hidden: &'a Hidden) -> Self {
+        Self { besides: Some(hidden), ..self }
     }
 
     /// What the receiver of a handoff sees, whoever looks: the package is made for it.
     pub(super) fn of_receiver(handoff: &'a Handoff, workflow: &'a Workflow) -> Self {
-        Self { viewer: Some(&handoff.to), workflow }
+        Self { viewer: Some(&handoff.to), workflow, besides: None }
     }
 
     pub(super) fn workflow(&self) -> &'a Workflow {
@@ -46,6 +54,9 @@ impl<'a> Sight<'a> {
 
     /// Whether it sees this handoff.
     pub(crate) fn sees(&self, handoff: &Handoff) -> bool {
+        if self.besides.is_some_and(|hidden| hidden.has(handoff.terms.id)) {
+            return false;
+        }
         let Some(viewer) = self.viewer.filter(|_| !self.workflow.groups.is_empty()) else {
             return true;
         };
@@ -56,6 +67,9 @@ impl<'a> Sight<'a> {
 
     /// Whether what this agent wrote is kept from it.
     pub(crate) fn hides(&self, author: &AgentId) -> bool {
+        if self.besides.is_some_and(|hidden| hidden.authors.contains(author.as_str())) {
+            return true;
+        }
         let copies = self.workflow.handoffs.values().filter(|one| is_secret(one));
         let mut unseen = copies.filter(|copy| !self.sees(copy));
         self.viewer != Some(author) && unseen.any(|copy| had(author, copy))
@@ -98,6 +112,10 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
+    fn has(&self, handoff: HandoffId) -> bool {
+        !self.handoffs.is_empty() && self.handoffs.contains(&handoff.to_string())
+    }
+
     /// Whether a record is kept from it.
     pub(crate) fn covers(&self, record: &Value) -> bool {
         if self.handoffs.is_empty() {

@@ -54,6 +54,7 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("I32", "an answer that is recorded first wins"),
     ("I33", "nothing is stuck: when all answer and time passes, all work ends"),
     ("I34", "no decision panics"),
+    ("I35", "a workflow told again from its own records is the live one, after each of them"),
     ("D1", "what was answered survives a power cut"),
     ("D2", "nothing is recorded twice"),
     ("D3", "what was shown is never taken back"),

@@ -11,6 +11,7 @@ mod disk;
 mod invariants;
 mod moves;
 mod passes;
+mod past;
 mod planted;
 mod play;
 mod stage;

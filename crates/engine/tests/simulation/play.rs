@@ -12,6 +12,9 @@ use crate::invariants::Broken;
 use crate::moves;
 use crate::stage::{Halt, Memories, Stage, Went};
 
+/// Steps after which it is kept how something is shown, to look back at it in the end.
+const STEPS_PER_VIEW: u32 = 20;
+
 /// How a run went that did not go well.
 pub(crate) struct Failure {
     pub(crate) seed: u64,
@@ -62,8 +65,12 @@ async fn whole(stage: &mut Stage) -> Went<()> {
     for _ in 0..steps {
         stage.own.step += 1;
         step(stage, &mut loans).await?;
+        if stage.own.step.is_multiple_of(STEPS_PER_VIEW) {
+            stage.keep_view().await?;
+        }
     }
     around::finish(stage).await?;
+    stage.look_back().await?;
     stage.restart().await?;
     stage.verify("I24").await
 }

@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::cast::Player;
 use crate::chance::Chance;
 use crate::invariants::{Broken, Facts, Told, must};
+use crate::past::Past;
 
 /// When every run begins, in microseconds.
 const BEGIN: i64 = 1_750_000_000_000_000;
@@ -119,6 +120,7 @@ pub(crate) struct Stage {
     memory: Option<Arc<Memory>>,
     /// The world that the stored lines tell.
     pub(crate) world: World,
+    past: Past,
     facts: Facts,
     /// The last record that somebody else than Baton itself asked for.
     last_asked: u64,
@@ -144,6 +146,7 @@ impl Stage {
             ledger,
             memory: None,
             world,
+            past: Past::default(),
             facts,
             last_asked: 0,
             repeating: false,
@@ -256,6 +259,7 @@ impl Stage {
         self.facts.before(&self.world, &told)?;
         evolve(&mut self.world, &record.stream, &record.event, record.at);
         self.world.keep_effects(record.seq, &record.effects);
+        self.past.follow(&self.world, &record)?;
         *self.own.counts.entry(record.event.word()).or_default() += 1;
         self.remember(&record);
         if told.asker().is_some() {
@@ -323,6 +327,16 @@ impl Stage {
         must(checked.problem.is_none(), id, || format!("{:?}", checked.problem))?;
         must(checked.records == self.facts.last_seq, id, || format!("{checked:?}"))?;
         Ok(())
+    }
+
+    /// Keeps how the work that was last changed is shown now.
+    pub(crate) async fn keep_view(&mut self) -> Went<()> {
+        Ok(self.past.keep(&self.engine, self.facts.last_seq).await?)
+    }
+
+    /// Looks back at what was kept: it is shown as it was then.
+    pub(crate) async fn look_back(&mut self) -> Went<()> {
+        Ok(self.past.look_back(&self.engine).await?)
     }
 
     /// The number of the last record that was judged.

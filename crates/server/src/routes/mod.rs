@@ -15,6 +15,7 @@ mod inbox;
 mod locks;
 mod messages;
 mod proof;
+mod replay;
 mod runs;
 mod tokens;
 mod variables;
@@ -90,6 +91,7 @@ fn all() -> Api {
     let api = events::routes(api);
     let api = audit::routes(api);
     let api = proof::routes(api);
+    let api = replay::routes(api);
     let api = commands::routes(api);
     let api = batch::routes(api);
     let api = coordinator::routes(api);

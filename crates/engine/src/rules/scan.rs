@@ -1,0 +1,43 @@
+//! A look at a text before it is parsed, at the cost of reading it once.
+//!
+//! The parser and the interpreter call themselves for every level of an expression, so a text of
+//! enough terms overflows the stack, which ends the process. Nothing is deeper than it has tokens;
+//! so we count these, roughly and never too few: what stands in a literal or a remark counts, too,
+//! because a scanner that can be talked into skipping something is no bound.
+
+use baton_protocol::limits::{RULE_BRACKETS_MAX, RULE_BYTES_MAX, RULE_TOKENS_MAX};
+
+use super::{Place, RuleError};
+
+/// Refuses a text that is too long, too rich or too deep.
+pub(super) fn scan(text: &str) -> Result<(), RuleError> {
+    within("bytes", text.len(), RULE_BYTES_MAX)?;
+    let mut tokens = 0;
+    let mut in_word = false;
+    for character in text.chars() {
+        let word = character.is_alphanumeric() || character == '_';
+        let starts = if word { !in_word } else { !character.is_whitespace() };
+        tokens += usize::from(starts);
+        in_word = word;
+    }
+    within("words and signs", tokens, RULE_TOKENS_MAX)?;
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
+    within("brackets", brackets, RULE_BRACKETS_MAX)?;
+    if let Some(at) = text.find(|c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r')) {
+        let why = "a control character; rules are plain text";
+        return Err(RuleError::NotAllowed { at: place(text, at), why });
+    }
+    Ok(())
+}
+
+fn within(what: &'static str, found: usize, most: usize) -> Result<(), RuleError> {
+    if found > most { Err(RuleError::TooMuch { what, found, most }) } else { Ok(()) }
+}
+
+/// The place of the byte `at`.
+pub(super) fn place(text: &str, at: usize) -> Place {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    Place { line, column }
+}
