@@ -1,10 +1,14 @@
 //! Commands: everything that can be asked of Baton. There is no other way to change anything.
 
+mod locking;
+mod object;
 mod pass;
 mod refusals;
 mod returning;
 mod running;
 
+pub use locking::{LockFiles, UnlockFiles};
+pub use object::{CommandObject, Goto, Next, ObjectError, Send, Sends, Update};
 pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
 pub use running::{
@@ -19,7 +23,6 @@ use crate::agent::Profile;
 use crate::artifact::{ArtifactStatus, Produced};
 use crate::handoff::{Constraints, Priority};
 use crate::id::{AgentId, ArtifactId, CommandId, Fence, HandoffId, WorkflowId};
-use crate::lock::{FilePath, LockMode};
 use crate::retention::Prune;
 use crate::text::{Body, Text};
 use crate::time::{Allowance, Timestamp};
@@ -82,6 +85,8 @@ pub enum Command {
     Progress(Progress),
     /// Bring a result back.
     Return(Box<GiveBack>),
+    /// Say where the work goes next: one of the above or below, as the asker's hold allows.
+    Goto(Box<Goto>),
     /// End the workflow.
     Complete(Complete),
     /// Take a handoff back.
@@ -216,6 +221,7 @@ impl Command {
             | Command::Undelivered(Undelivered { handoff, .. })
             | Command::Wake(Wake { handoff }) => Target::Handoff(*handoff),
             Command::Return(give) => Target::Handoff(give.handoff),
+            Command::Goto(goto) => Target::Workflow(goto.workflow),
             Command::Progress(Progress { workflow, .. })
             | Command::Complete(Complete { workflow, .. })
             | Command::CancelWorkflow(CancelWorkflow { workflow, .. })
@@ -369,6 +375,9 @@ pub struct Complete {
     /// In words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Text>,
+    /// What it changed at the last.
+    #[serde(default, skip_serializing_if = "ContextUpdates::is_empty")]
+    pub context_updates: ContextUpdates,
 }
 
 /// Takes a handoff back.
@@ -439,41 +448,6 @@ pub struct MarkArtifact {
     pub artifact: ArtifactId,
     /// Whether it can.
     pub status: ArtifactStatus,
-}
-
-/// Locks files, all or none of them.
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LockFiles {
-    /// Under which work.
-    pub workflow: WorkflowId,
-    /// The asker's hold. Only the operator may leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fence: Option<Fence>,
-    /// Which files.
-    pub paths: Vec<FilePath>,
-    /// Whether others may share them.
-    #[serde(default)]
-    pub mode: LockMode,
-    /// For how long, unless renewed.
-    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
-    pub lease: Option<Allowance>,
-}
-
-/// Gives locks back.
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UnlockFiles {
-    /// Under which work.
-    pub workflow: WorkflowId,
-    /// The holder's number. Only the operator may leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fence: Option<Fence>,
-    /// Which files; none means all that this holding locked.
-    #[serde(default)]
-    pub paths: Vec<FilePath>,
 }
 
 /// A body that may be absent.

@@ -70,6 +70,7 @@ impl Command {
             Self::Defer(_) => "defer",
             Self::Progress(_) => "progress",
             Self::Return(_) => "return",
+            Self::Goto(_) => "goto",
             Self::Complete(_) => "complete",
             Self::Cancel(_) => "cancel",
             Self::CancelWorkflow(_) => "cancel_workflow",
@@ -101,7 +102,14 @@ impl Command {
             "reject" | "defer" => &[HANDOFF, ANSWER],
             "progress" => &[WORKFLOW, HOLD],
             "return" => &[HANDOFF, HOLD, VARIABLES, RETURN, &["segment-open"]],
-            "complete" => &[WORKFLOW, HOLD, &["not-owner", "pass-pending", "segment-open"]],
+            "complete" => &[
+                WORKFLOW,
+                HOLD,
+                VARIABLES,
+                &["not-owner", "pass-pending", "segment-open"],
+            ],
+            // It becomes a pass, a return or a completion.
+            "goto" => &[WORKFLOW, HANDOFF, HOLD, VARIABLES, PASS, RETURN, &["parent-goto"]],
             "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "operator-only"]],
             "cancel_workflow" => &[WORKFLOW, &["not-yours"]],
             "reassign" => &[WORKFLOW, HANDOFF, AGENT, OPERATOR, REASSIGN],

@@ -132,6 +132,7 @@ fn workflow(
             trigger: Trigger::ExplicitRequest,
             priority: workflow.priority,
             task: None,
+            custom: Default::default(),
             history: None,
             shared: None,
             constraints: Default::default(),
@@ -145,8 +146,15 @@ fn workflow(
         });
         let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &terms, now);
         effects.extend(told.into_iter().filter(|_| !queued));
-        let (variables, artifacts) = Default::default();
-        events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued });
+        let (variables, artifacts, report) = Default::default();
+        events.push(Event::Initiated {
+            terms,
+            variables,
+            artifacts,
+            report,
+            answer_by,
+            queued,
+        });
     }
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::hold::{answered, end_hold, hold, resumed, set_hold_due, take_load};
 use super::{keep, with_workflow, write};
+use crate::course::Report;
 use crate::event::Event;
 use crate::handoff::{Attempts, Cause, Detail, Due, Handoff, Kind, Return, State, Terms};
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
@@ -44,10 +45,15 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
             end_hold(world, id, *fence);
             resend_at.iter().for_each(|until| resend(world, id, *handoff, *until));
         }
-        Event::Completed { handoff, result, variables, artifacts, .. } => {
+        Event::Completed { handoff, result, variables, artifacts, late, .. } => {
             with_workflow(world, id, |workflow| {
                 apply_result(workflow, *handoff, result.as_deref(), variables, at);
                 keep(workflow, artifacts);
+                let report = result.as_ref().and_then(|result| result.report.as_deref());
+                match late {
+                    true => workflow.reported(report.map(Report::cost).as_ref()),
+                    false => workflow.reported(report),
+                }
             });
             completed(world, id, *handoff, result.as_deref(), at);
         }
@@ -103,7 +109,7 @@ fn rejected(world: &mut World, by: &AgentId, cause: Cause, at: Timestamp) {
 /// Applies an event with which a handoff or a holding begins.
 fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     match event {
-        Event::Initiated { terms, variables, artifacts, answer_by, queued } => {
+        Event::Initiated { terms, variables, artifacts, report, answer_by, queued } => {
             let state = match queued {
                 true => State::Queued { until: None, give_up: *answer_by },
                 false => State::Initiated { answer_by: *answer_by, called: false },
@@ -112,6 +118,7 @@ fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
             with_workflow(world, id, |workflow| {
                 write(workflow, terms.parent, variables, &terms.from_agent, at);
                 keep(workflow, artifacts);
+                workflow.reported(report.as_deref());
             });
         }
         Event::Accepted {
@@ -269,6 +276,7 @@ fn failed(
         by.iter().for_each(|by| answered(world, by));
         with_workflow(world, id, |workflow| {
             workflow.tokens_consumed += result.tokens_consumed.unwrap_or(0);
+            workflow.reported(result.report.as_deref().map(Report::cost).as_ref());
         });
     }
     finish(world, id, handoff_id, true, |_| State::Failed { at, detail: detail.clone() });

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::{Agent, Health};
 use crate::artifact::Artifact;
+use crate::course::Course;
 use crate::event::{Event, StreamId};
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::lock::{FilePath, Lock};
@@ -153,6 +154,7 @@ fn started(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
         groups: BTreeMap::new(),
         readers: BTreeSet::from([by.clone()]),
         tokens_consumed: 0,
+        course: Course::default(),
     };
     workflow.variables.write(variables, by, at);
     let seen = workflow.variables.clock();

@@ -31,6 +31,11 @@ impl Refusal {
             | Self::UnknownFence { .. }
             | Self::FenceOfAnother { .. }
             | Self::NotHolder { .. } => self.which_fence().into(),
+            Self::ParentGoto { .. } => {
+                "go to END and tell the owner what should come next, or leave out `graph` to \
+                 delegate a part of yours"
+                    .into()
+            }
             Self::NotOwner { .. } => "return the subtask, or delegate a part of it".into(),
             Self::SegmentOpen { .. } => {
                 "wait for them (`baton wait ID`) or take them back (`baton cancel ID`)".into()

@@ -73,7 +73,13 @@ pub(crate) fn reassign(n: usize, to_agent: AgentId) -> Command {
 /// Ending the work.
 pub(crate) fn complete(fence: Fence) -> Command {
     let (workflow, fence) = (workflow_id(), Some(fence));
-    Command::Complete(Complete { workflow, fence, result: None, note: None })
+    Command::Complete(Complete {
+        workflow,
+        fence,
+        result: None,
+        note: None,
+        context_updates: Default::default(),
+    })
 }
 
 impl Model for Small {

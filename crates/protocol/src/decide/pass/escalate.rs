@@ -56,9 +56,10 @@ pub(super) fn decide(
     let Arrival { answer_by, queued } = arrival::at(world, sender.workflow, to, &terms, now);
     let artifacts =
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
+    let (variables, report) = (sender.changes, pass.context.report.clone());
     let events = vec![
         waits(workflow, sender.fence, handoff),
-        Event::Initiated { terms, variables: sender.changes, artifacts, answer_by, queued },
+        Event::Initiated { terms, variables, artifacts, report, answer_by, queued },
     ];
     let effects = match queued {
         true => Vec::new(),

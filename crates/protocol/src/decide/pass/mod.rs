@@ -10,7 +10,7 @@ use crate::agent::{Fit, Profile, Role};
 use crate::command::{Pass, PassKind, Submission};
 use crate::decide::retry::Why;
 use crate::decide::route::{self, Wanted};
-use crate::decide::{holder, start, variables};
+use crate::decide::{course, holder, start, variables};
 use crate::event::{Decision, Event};
 use crate::handoff::{Cause, Delegation, Handoff, Kind, Priority, State, Terms, Trigger};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
@@ -36,6 +36,7 @@ pub(super) fn decide(
     if pass.context.share.len() > VARIABLES_MAX {
         return Err(Refusal::TooMany { what: "shared variables", most: VARIABLES_MAX });
     }
+    course::fits(pass.workflow.and_then(|id| world.workflows.get(&id)), &pass.context.report)?;
     let many = pass.kind == PassKind::Broadcast;
     if (many && pass.to_agent.is_some()) || (!many && !pass.to_agents.is_empty()) {
         return Err(Refusal::ReceiverMismatch);
@@ -189,6 +190,7 @@ fn terms(
         trigger: pass.trigger.unwrap_or(usual),
         priority: sender.priority,
         task: context.task_id.clone(),
+        custom: context.custom.clone(),
         history: context.conversation_history.clone(),
         shared,
         constraints: context.constraints.clone(),
