@@ -21,6 +21,7 @@ mod process;
 mod proof;
 mod query;
 mod retention;
+mod returned;
 mod run;
 mod spans;
 mod timers;

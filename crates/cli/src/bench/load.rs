@@ -169,7 +169,13 @@ pub(super) fn accept(handoff: HandoffId) -> Command {
 }
 
 pub(super) fn complete(workflow: WorkflowId, fence: Fence) -> Command {
-    Command::Complete(Complete { workflow, fence: Some(fence), result: None, note: None })
+    Command::Complete(Complete {
+        workflow,
+        fence: Some(fence),
+        result: None,
+        note: None,
+        context_updates: ContextUpdates::default(),
+    })
 }
 
 pub(super) fn give_back(handoff: HandoffId, fence: Fence) -> Command {

@@ -11,6 +11,7 @@ mod completions;
 mod demo;
 mod escalate;
 mod front;
+mod goto;
 mod health;
 mod holder;
 mod import;
@@ -56,6 +57,7 @@ pub(crate) enum Verb {
     Start(start::Start),
     Pass(Box<pass::Pass>),
     Escalate(escalate::Escalate),
+    Goto(goto::Goto),
     Wait(wait::Wait),
     Cancel(cancel::Cancel),
     Reassign(reassign::Reassign),
@@ -102,6 +104,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Start(start) => start.run(&session(global, out)?),
         Verb::Pass(pass) => pass.run(&session(global, out)?),
         Verb::Escalate(escalate) => escalate.run(&session(global, out)?),
+        Verb::Goto(goto) => goto.run(&session(global, out)?),
         Verb::Wait(wait) => wait.run(&session(global, out)?),
         Verb::Cancel(cancel) => cancel.run(&session(global, out)?),
         Verb::Reassign(reassign) => reassign.run(&session(global, out)?),

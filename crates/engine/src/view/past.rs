@@ -30,6 +30,9 @@ pub(crate) fn replay(id: WorkflowId, lines: &[Vec<u8>]) -> Result<Past, serde_js
         }
         match record.event {
             Event::Closed { by, ending, .. } => {
+                if let Some(workflow) = past.world.workflows.get_mut(&id) {
+                    workflow.take_last_words(&ending, &by, record.at);
+                }
                 past.ended = Some(Ended { at: record.at, by, ending });
             }
             event => evolve(&mut past.world, &record.stream, &event, record.at),

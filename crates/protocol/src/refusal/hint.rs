@@ -149,7 +149,7 @@ impl Refusal {
             }
             Self::ReceiverMismatch => "use to_agents for a broadcast, and to_agent for the rest",
             Self::NobodyFits => "`baton agent list` shows who can do what, and who is well",
-            Self::TwiceNamed { .. } => "name each recipient once",
+            Self::TwiceNamed { .. } => "name each recipient once, or give each a task of its own",
             Self::AutonomyTooSmall { .. } => "choose an agent with more, or keep the task",
             Self::RationaleRequired => "add --rationale: what you cannot decide, and why",
             Self::NothingToEscalate => "name the workflow, and the fence of your hold",
