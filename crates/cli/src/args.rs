@@ -105,7 +105,7 @@ const HELP_WIDTH_MAX: usize = 100;
 /// The verbs by theme, in the order in which a newcomer meets them.
 const THEMES: &[(&str, &[&str])] = &[
     ("Set up", &["init", "agent", "token", "completions"]),
-    ("Pass work", &["start", "pass", "escalate", "wait", "cancel", "reassign"]),
+    ("Pass work", &["start", "pass", "escalate", "goto", "wait", "cancel", "reassign"]),
     (
         "Take work",
         &["inbox", "accept", "reject", "defer", "progress", "return", "decide", "complete"],
@@ -261,6 +261,7 @@ mod tests {
               start        Begin a workflow
               pass         Pass work to another agent
               escalate     Ask somebody above to decide, and wait for the decision
+              goto         Say where your work goes next, with a command object
               wait         Wait until a handoff, a workflow or a broadcast is over
               cancel       Take a handoff back, or call a workflow off
               reassign     Take work from a stuck holder and give it to another

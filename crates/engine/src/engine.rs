@@ -180,6 +180,7 @@ impl Engine {
             Command::Pass(pass) => pass.context.conversation_history.as_mut(),
             Command::Return(give) => give.result.as_mut().map(|result| &mut result.body),
             Command::Complete(complete) => complete.result.as_mut(),
+            Command::Goto(goto) => goto.result.as_mut(),
             _ => None,
         };
         if let Some(body) = body

@@ -24,6 +24,7 @@ mod proof;
 mod query;
 mod replay;
 mod retention;
+mod returned;
 pub mod rules;
 mod run;
 mod spans;

@@ -229,9 +229,10 @@ impl Engine {
 
     /// Everything the holder of a handoff gets.
     pub async fn package(&self, viewer: Actor, id: HandoffId) -> Result<Package, QueryError> {
+        let returned = self.returned(viewer.clone(), id).await?;
         let handoff = self.handoff(viewer, id).await?;
         let (fence, traceparent) = (handoff.line.fence, handoff.traceparent);
-        Ok(Package { fence, traceparent, handoff })
+        Ok(Package { fence, traceparent, handoff, returned })
     }
 
     /// Reads the bodies that lie beside the ledger.
@@ -247,7 +248,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn body(&self, blob: &BlobRef) -> Result<Value, QueryError> {
+    pub(crate) async fn body(&self, blob: &BlobRef) -> Result<Value, QueryError> {
         let name = |source| {
             let what = "a record names a body in no known way".to_owned();
             LedgerError::Failed { what, source: Box::new(source) }

@@ -121,6 +121,14 @@ pub const REDIRECTS_MAX: usize = 5;
 pub const ALLOWED_MAX: usize = 256;
 /// Recipients of one broadcast.
 pub const RECIPIENTS_MAX: usize = 64;
+/// Bytes of a phase, a step or an open key.
+pub const LABEL_BYTES_MAX: usize = 128;
+/// Steps of one workflow that are done, or that remain.
+pub const STEPS_MAX: usize = 256;
+/// Open keys of one handoff, or open metrics of one workflow.
+pub const OPEN_KEYS_MAX: usize = 64;
+/// Bytes of all of them as JSON.
+pub const OPEN_BYTES_MAX: usize = 16 * 1024;
 /// Tasks that one agent can be set to hold at once.
 pub const CONCURRENT_TASKS_MAX: u32 = 10_000;
 /// Bytes of the key by which a caller names a command.
@@ -149,5 +157,7 @@ pub const REMINDER_GRACE: Allowance = Allowance::from_secs(10);
 pub const ANSWER_WITHIN: Allowance = Allowance::from_secs(30);
 /// The pause before the first resend; it doubles with each (2, 4, 8 s).
 pub const RESEND_BACKOFF: Allowance = Allowance::from_secs(2);
+/// How long what a command object sends out may take, if neither it nor its sender's time says.
+pub const GOTO_WITHIN: Allowance = Allowance::from_secs(60 * 60);
 /// When a deferred handoff comes back, if the agent that defers does not say.
 pub const DEFER_FOR: Allowance = Allowance::from_secs(300);

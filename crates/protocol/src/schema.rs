@@ -8,18 +8,23 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::agent::{Proficiency, WriteScope};
 use crate::artifact::Location;
-use crate::command::Percent;
+use crate::command::{Next, Percent, Update};
+use crate::course::{MetricsReport, Seconds, StateReport};
 use crate::event::StreamId;
 use crate::handoff::Priority;
 use crate::id::{
     AgentId, ArtifactId, CapabilityId, CommandId, GroupId, HandoffId, TokenId, WorkflowId,
 };
-use crate::limits::{NAME_BYTES_MAX, PATH_BYTES_MAX, TEXT_BYTES_MAX};
+use crate::limits::{
+    LABEL_BYTES_MAX, NAME_BYTES_MAX, OPEN_BYTES_MAX, OPEN_KEYS_MAX, PATH_BYTES_MAX, RECIPIENTS_MAX,
+    TEXT_BYTES_MAX,
+};
 use crate::lock::FilePath;
+use crate::open::{Label, OpenKeys};
 use crate::text::{Json, Text};
 use crate::time::{Allowance, Timestamp};
 use crate::trace::TraceParent;
-use crate::variables::VariableName;
+use crate::variables::{Changes, VariableName};
 
 /// Describes a type in JSON Schema, under its own name.
 macro_rules! described {
@@ -102,6 +107,16 @@ described! {
         "type": "string", "pattern": "^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
         "description": "A trace and a span in it, as W3C Trace Context writes them.",
     }
+    Label: {
+        "type": "string", "minLength": 1, "maxLength": LABEL_BYTES_MAX, "pattern": "\\S",
+        "examples": ["planning"],
+        "description": "A short name on one line: a phase, a step, a key.",
+    }
+    OpenKeys: {
+        "type": "object", "maxProperties": OPEN_KEYS_MAX,
+        "description": format!("Keys of its own, of at most {OPEN_BYTES_MAX} bytes in all."),
+    }
+    Seconds: { "type": "number", "minimum": 0, "description": "Seconds." }
     Percent: {
         "type": "integer", "minimum": 0, "maximum": 100,
         "description": "A share in hundredths.",
@@ -119,5 +134,72 @@ impl<const BYTES_MAX: usize> JsonSchema for Json<BYTES_MAX> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "description": format!("Any JSON of at most {BYTES_MAX} bytes.") })
+    }
+}
+
+/// Describes a type in JSON Schema, under its own name, with others in it.
+macro_rules! composed {
+    ($($name:ident($make:ident): $schema:tt)*) => {$(
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema($make: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )*};
+}
+
+composed! {
+    Next(make): {
+        "description": "Where the work goes next: an agent, END, or a list of sends.",
+        "anyOf": [
+            (make.subschema_for::<AgentId>()),
+            { "type": "string", "enum": ["END", "__end__"] },
+            { "type": "array", "minItems": 1, "maxItems": RECIPIENTS_MAX, "items": { "anyOf": [
+                {
+                    "type": "object", "required": ["agent", "task"],
+                    "properties": {
+                        "agent": (make.subschema_for::<AgentId>()),
+                        "task": (make.subschema_for::<Text>()),
+                    },
+                },
+                {
+                    "type": "array", "minItems": 2, "maxItems": 2,
+                    "prefixItems": [
+                        (make.subschema_for::<AgentId>()),
+                        {
+                            "type": "object", "required": ["task"],
+                            "properties": { "task": (make.subschema_for::<Text>()) },
+                        },
+                    ],
+                },
+            ] } },
+        ],
+    }
+    Update(make): {
+        "type": "object",
+        "description": "What an agent learnt and made, and keys of its own for the next one.",
+        "properties": {
+            "context": (make.subschema_for::<Changes>()),
+            "artifacts": {
+                "type": "object",
+                "additionalProperties": (make.subschema_for::<Option<Location>>()),
+                "description": "Products by name; null is one that is not made yet.",
+            },
+            "workflow_state": (make.subschema_for::<StateReport>()),
+            "metrics": (make.subschema_for::<MetricsReport>()),
+        },
+    }
+    MetricsReport(make): {
+        "type": "object",
+        "description": "What it has cost since the last report, and metrics of its own.",
+        "properties": {
+            "tokens_used": { "type": "integer", "minimum": 0 },
+            "time_elapsed": (make.subschema_for::<Seconds>()),
+            "retry_count": { "type": "integer", "minimum": 0 },
+        },
     }
 }

@@ -175,6 +175,11 @@ impl Allowance {
         Timestamp::from_micros(start.0 + self.0)
     }
 
+    /// How long it is from `now` to `then`, at least a second.
+    pub fn until(then: Timestamp, now: Timestamp) -> Self {
+        Self((then.0 - now.0).clamp(1_000_000, Self::MICROS_MAX))
+    }
+
     /// Twice as long, as often as `times` says, at most 30 days.
     #[must_use]
     pub fn doubled(self, times: u8) -> Self {

@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 use crate::artifact::Artifact;
+use crate::course::{Course, Report};
 use crate::handoff::{Aggregation, Constraints, Detail, Handoff, Kind, Priority, State};
 use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId, WorkflowId};
 use crate::lock::FilePath;
 use crate::text::{Body, Text};
 use crate::time::Timestamp;
 use crate::trace::TraceParent;
-use crate::variables::Variables;
+use crate::variables::{Changes, Variables};
 
 /// A workflow that is not over. Closed ones leave memory and live on in the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +47,9 @@ pub struct Workflow {
     pub readers: BTreeSet<AgentId>,
     /// Tokens that holders reported.
     pub tokens_consumed: u64,
+    /// How far it is and what it has cost, as its holders reported.
+    #[serde(default, skip_serializing_if = "Course::is_empty")]
+    pub course: Course,
     /// What it may use, and what its owners and its finished parts used.
     #[serde(default)]
     pub account: Account,
@@ -230,6 +234,26 @@ impl Workflow {
         terms.traceparent.map(|given| TraceParent::of_handoff(Some(given), id, terms.id))
     }
 
+    /// Takes in what a holder reported. What was recorded was found to fit.
+    pub(crate) fn reported(&mut self, report: Option<&Report>) {
+        if let Some(course) = report.and_then(|report| self.course.after(report).ok()) {
+            self.course = course;
+        }
+    }
+
+    /// Takes in the last words of whoever ended it, for those who look at what is over.
+    pub fn take_last_words(&mut self, ending: &Ending, by: &AgentId, at: Timestamp) {
+        match ending {
+            Ending::Completed { variables, artifacts, report, .. } => {
+                self.variables.write(variables, by, at);
+                let made = artifacts.iter().map(|artifact| (artifact.id, artifact.clone()));
+                self.artifacts.extend(made);
+                self.reported(report.as_deref());
+            }
+            Ending::Cancelled { .. } => (),
+        }
+    }
+
     /// What the copies of a broadcast came to so far: successes and failures. `ended` are those
     /// that end now.
     pub fn tally(&self, group: &Group, ended: &[(HandoffId, bool)]) -> (usize, usize) {
@@ -260,6 +284,15 @@ pub enum Ending {
         result: Option<Body>,
         /// The holder's words.
         note: Option<Text>,
+        /// Variables written with it, lists with what was there before.
+        #[serde(default, skip_serializing_if = "Changes::is_empty")]
+        variables: Changes,
+        /// Artifacts made known with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<Artifact>,
+        /// What the holder reported about the whole work.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<Box<Report>>,
     },
     /// Somebody who may called it off.
     Cancelled {

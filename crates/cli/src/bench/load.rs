@@ -170,8 +170,14 @@ pub(super) fn accept(handoff: HandoffId) -> Command {
 }
 
 pub(super) fn complete(workflow: WorkflowId, fence: Fence) -> Command {
-    let fence = Some(fence);
-    Command::Complete(Complete { workflow, fence, result: None, note: None, used: None })
+    Command::Complete(Complete {
+        workflow,
+        fence: Some(fence),
+        result: None,
+        note: None,
+        context_updates: ContextUpdates::default(),
+        used: None,
+    })
 }
 
 pub(super) fn give_back(handoff: HandoffId, fence: Fence) -> Command {

@@ -149,6 +149,7 @@ impl Return {
             context_updates: ContextUpdates {
                 variables_changed: changes(self.var)?,
                 artifacts_produced,
+                report: None,
             },
             audit: ReturnAudit {
                 tokens_consumed: self.used.tokens,
@@ -198,6 +199,7 @@ impl Complete {
             result: self.result_json.as_deref().map(body_file).transpose()?,
             note: self.note,
             used: self.used.said(),
+            context_updates: ContextUpdates::default(),
         }))?;
         let workflow = answer.workflow.unwrap_or(workflow);
         told(session, (&reply, &answer), workflow, |event| match event {

@@ -11,6 +11,7 @@ mod completions;
 mod demo;
 mod escalate;
 mod front;
+mod goto;
 mod guard;
 mod health;
 mod holder;
@@ -59,6 +60,7 @@ pub(crate) enum Verb {
     Start(start::Start),
     Pass(Box<pass::Pass>),
     Escalate(escalate::Escalate),
+    Goto(goto::Goto),
     Wait(wait::Wait),
     Cancel(cancel::Cancel),
     Reassign(reassign::Reassign),
@@ -108,6 +110,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Start(start) => start.run(&session(global, out)?),
         Verb::Pass(pass) => pass.run(&session(global, out)?),
         Verb::Escalate(escalate) => escalate.run(&session(global, out)?),
+        Verb::Goto(goto) => goto.run(&session(global, out)?),
         Verb::Wait(wait) => wait.run(&session(global, out)?),
         Verb::Cancel(cancel) => cancel.run(&session(global, out)?),
         Verb::Reassign(reassign) => reassign.run(&session(global, out)?),

@@ -168,9 +168,9 @@ struct Routes {
 impl Routes {
     /// The recipients of a broadcast: those that must return something, then the others.
     fn recipients(&self, to: Vec<AgentId>) -> Vec<Recipient> {
-        let expected = to.into_iter().map(|agent| Recipient { agent, return_expected: true });
+        let expected = to.into_iter().map(|agent| Recipient::of(agent, true));
         let informed = self.inform.iter().cloned();
-        expected.chain(informed.map(|agent| Recipient { agent, return_expected: false })).collect()
+        expected.chain(informed.map(|agent| Recipient::of(agent, false))).collect()
     }
 }
 
@@ -291,6 +291,7 @@ impl Pass {
                     handoffs: context.max_handoffs,
                 },
                 traceparent: None,
+                ..command::PassContext::default()
             },
             validation: command::PassValidation {
                 required_capabilities: about.requires.into_iter().map(Into::into).collect(),

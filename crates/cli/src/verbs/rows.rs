@@ -2,7 +2,9 @@
 
 use baton_engine::view::{BroadcastView, EscalationView, HandoffLine, HoldView, WorkflowLine};
 use baton_protocol::artifact::Artifact;
+use baton_protocol::course::{Metrics, WorkflowState};
 use baton_protocol::handoff::Assessment;
+use baton_protocol::open::OpenKeys;
 use baton_protocol::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -60,7 +62,7 @@ pub(crate) fn handoffs(lines: &[HandoffLine], now: Timestamp) -> Table {
             line.to_agent.to_string(),
             line.kind.clone(),
             line.state.clone(),
-            line.reason.clone(),
+            line.task.as_ref().unwrap_or(&line.reason).clone(),
             relative(line.initiated_at, now),
         ]);
     }
@@ -78,7 +80,7 @@ pub(crate) fn received(lines: &[HandoffLine], now: Timestamp) -> Table {
             line.priority.to_string(),
             line.kind.clone(),
             line.state.clone(),
-            line.reason.clone(),
+            line.task.as_ref().unwrap_or(&line.reason).clone(),
             relative(line.initiated_at, now),
         ]);
     }
@@ -94,7 +96,7 @@ pub(crate) fn sent(lines: &[HandoffLine], now: Timestamp) -> Table {
             line.to_agent.to_string(),
             line.kind.clone(),
             line.state.clone(),
-            line.detail.as_ref().unwrap_or(&line.reason).clone(),
+            line.detail.as_ref().or(line.task.as_ref()).unwrap_or(&line.reason).clone(),
             relative(line.initiated_at, now),
         ]);
     }
@@ -168,6 +170,35 @@ pub(crate) fn artifacts(page: &mut Page, artifacts: &[Artifact]) {
     if !lines.is_empty() {
         page.field("artifacts", lines.join("\n"));
     }
+}
+
+/// How far a workflow is, and what it has cost, as its holders reported.
+pub(crate) fn course(page: &mut Page, state: &WorkflowState, metrics: &Metrics) {
+    let phase = match (&state.phase, &state.next_phase) {
+        (None, None) => None,
+        (Some(phase), None) => Some(phase.to_string()),
+        (Some(phase), Some(next)) => Some(format!("{phase}, then {next}")),
+        (None, Some(next)) => Some(format!("next {next}")),
+    };
+    page.field_if("phase", phase);
+    for (name, steps) in [("done", &state.completed_steps), ("to do", &state.remaining_steps)] {
+        let steps: Vec<_> = steps.iter().map(ToString::to_string).collect();
+        page.field_if(name, (!steps.is_empty()).then(|| steps.join(", ")));
+    }
+    if *metrics != Metrics::default() {
+        let Metrics { tokens_used, time_elapsed, retry_count, open } = metrics;
+        let counted = format!("{tokens_used} tokens, {time_elapsed}, {retry_count} retries");
+        let open = open.iter().map(|(name, value)| format!("{name} {}", value.as_value()));
+        let all: Vec<_> = std::iter::once(counted).chain(open).collect();
+        page.field("reported", all.join(", "));
+    }
+}
+
+/// Keys of its own that came with a handoff.
+pub(crate) fn custom(page: &mut Page, custom: &OpenKeys) {
+    let lines: Vec<_> =
+        custom.iter().map(|(name, value)| format!("{name} = {}", value.as_value())).collect();
+    page.field_if("told", (!lines.is_empty()).then(|| lines.join("\n")));
 }
 
 /// What a holder brought back.

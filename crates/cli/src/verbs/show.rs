@@ -62,6 +62,7 @@ pub(crate) fn workflow(page: &mut Page, view: &WorkflowView, held: &str) {
     if view.tokens_consumed > 0 {
         page.field("used", format!("{} tokens", view.tokens_consumed));
     }
+    rows::course(page, &view.workflow_state, &view.metrics);
     rows::variables(page, &view.context_variables);
     rows::artifacts(page, &view.artifacts);
     if !view.holds.is_empty() {
@@ -105,6 +106,7 @@ fn handoff(page: &mut Page, view: &HandoffView) {
     if view.context.task_id != line.workflow.to_string() {
         page.field("task", &view.context.task_id);
     }
+    rows::custom(page, &view.context.custom);
     page.field_if("timeout", view.return_protocol.timeout);
     page.field_if("next look", line.wake_at.map(|at| both(at, now)));
     page.field_if("expected", view.estimated_completion.map(|at| both(at, now)));

@@ -55,6 +55,7 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("docs", Anybody, ""),
     ("export", Operator, r#"{"to": "/nowhere/at/all"}"#),
     ("find", Part, ""),
+    ("goto", Change, r#"{"fence": 1, "goto": "END"}"#),
     ("health", Anybody, ""),
     ("heartbeat", Change, ""),
     ("list_agents", Look, ""),

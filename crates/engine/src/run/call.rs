@@ -30,6 +30,13 @@ pub(super) struct Call {
     pub(super) handoff: HandoffId,
 }
 
+impl Call {
+    fn held(&self, fence: Fence) -> Held {
+        let (agent, workflow, handoff) = (self.agent.clone(), self.workflow, self.handoff);
+        Held { agent, workflow, handoff, fence }
+    }
+}
+
 /// Whether there is something to call about.
 enum Turn {
     /// Nobody waits for it any more.
@@ -40,47 +47,63 @@ enum Turn {
     Now(Option<Fence>),
 }
 
-/// Calls the service. Returns what to note; nothing when the coordinator ends first.
+/// What came of one call.
+enum Came {
+    /// It is over; this is to be noted, or another coordinator goes on.
+    Over(Option<String>),
+    /// The service went on to others, and is called again if the work comes back to it.
+    WentOn,
+}
+
+/// Calls the service, again whenever what it sent out is back. Returns what to note; nothing when
+/// the coordinator ends first.
 pub(super) async fn call(
     engine: &Engine,
     outside: &Outside,
     call: &Call,
 ) -> Result<Option<String>, LedgerError> {
+    loop {
+        match once(engine, outside, call).await? {
+            Came::Over(note) => return Ok(note),
+            Came::WentOn => (),
+        }
+    }
+}
+
+async fn once(engine: &Engine, outside: &Outside, call: &Call) -> Result<Came, LedgerError> {
     let mut changes = engine.changes();
     let fence = loop {
         changes.mark_unchanged();
         match turn(engine, call).await? {
-            Turn::Gone => return Ok(Some("nobody waits for it any more".to_owned())),
+            Turn::Gone => return Ok(Came::Over(Some("nobody waits for it any more".to_owned()))),
+            Turn::Now(Some(fence)) if engine.is_out(&call.held(fence)).await? => (),
             Turn::Now(fence) => break fence,
             Turn::Full => (),
         }
         if !engine.changed(&mut changes).await {
-            return Ok(None);
+            return Ok(Came::Over(None));
         }
     };
     let asked = match request(engine, outside, call, fence).await {
         Ok(asked) => asked,
         Err(QueryError::Failed(failure)) => return Err(failure),
-        Err(why) => return Ok(Some(why.to_string())),
+        Err(why) => return Ok(Came::Over(Some(why.to_string()))),
     };
     let within = Duration::from_micros(CALL_WITHIN.as_micros().unsigned_abs());
     let answer = tokio::select! {
         answer = web::ask(&asked, &outside.allow, within) => answer,
-        () = engine.runs.stopped() => return Ok(None),
+        () = engine.runs.stopped() => return Ok(Came::Over(None)),
     };
-    match answer {
-        Ok(answer) => answered(engine, call, &answer).await,
-        Err(Unanswered::Forbidden(why)) => turned_away(engine, call, &why).await.map(Some),
-        Err(Unanswered::Failed(why)) => lost(engine, call, &why).await.map(Some),
-    }
+    let note = match answer {
+        Ok(answer) => return answered(engine, call, &answer).await,
+        Err(Unanswered::Forbidden(why)) => turned_away(engine, call, &why).await?,
+        Err(Unanswered::Failed(why)) => lost(engine, call, &why).await?,
+    };
+    Ok(Came::Over(Some(note)))
 }
 
 /// Does what the answer says.
-async fn answered(
-    engine: &Engine,
-    call: &Call,
-    answer: &Answered,
-) -> Result<Option<String>, LedgerError> {
+async fn answered(engine: &Engine, call: &Call, answer: &Answered) -> Result<Came, LedgerError> {
     let Answered { status, body, cut } = answer;
     let status = *status;
     let later = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS];
@@ -89,20 +112,18 @@ async fn answered(
             Ok(_) => "accepted; it answers later".to_owned(),
             Err(why) => why,
         };
-        return Ok(Some(note));
+        return Ok(Came::Over(Some(note)));
     }
     if status.is_success() {
         let held = match accept(engine, call).await? {
-            Ok(fence) => {
-                let (agent, workflow, handoff) = (call.agent.clone(), call.workflow, call.handoff);
-                Held { agent, workflow, handoff, fence }
-            }
-            Err(why) => return Ok(Some(why)),
+            Ok(fence) => call.held(fence),
+            Err(why) => return Ok(Came::Over(Some(why))),
         };
         return Ok(match engine.tell(&held, Outcome::of(body, *cut)).await? {
-            Told::Done(note) => Some(note),
-            Told::Asked => Some("it asked somebody above".to_owned()),
-            Told::Stopping => None,
+            Told::Done(note) => Came::Over(Some(note)),
+            Told::Asked => Came::Over(Some("it asked somebody above".to_owned())),
+            Told::WentOn => Came::WentOn,
+            Told::Stopping => Came::Over(None),
         });
     }
     let said = String::from_utf8_lossy(body);
@@ -110,10 +131,11 @@ async fn answered(
         "" => status.to_string(),
         said => format!("{status}: {}", said.chars().take(500).collect::<String>()),
     };
-    match status.is_client_error() && !later.contains(&status) {
-        true => turned_away(engine, call, &why).await.map(Some),
-        false => lost(engine, call, &why).await.map(Some),
-    }
+    let note = match status.is_client_error() && !later.contains(&status) {
+        true => turned_away(engine, call, &why).await?,
+        false => lost(engine, call, &why).await?,
+    };
+    Ok(Came::Over(Some(note)))
 }
 
 async fn turn(engine: &Engine, call: &Call) -> Result<Turn, LedgerError> {
@@ -121,7 +143,8 @@ async fn turn(engine: &Engine, call: &Call) -> Result<Turn, LedgerError> {
     let (runs, effect) = (engine.runs.clone(), call.effect);
     engine
         .look(Scope::Agent(agent.clone()), move |world| {
-            let (Ok((_, _, handoff)), Some(known)) = (world.handoff(id), world.agents.get(&agent))
+            let (Ok((_, workflow, handoff)), Some(known)) =
+                (world.handoff(id), world.agents.get(&agent))
             else {
                 return Turn::Gone;
             };
@@ -133,12 +156,17 @@ async fn turn(engine: &Engine, call: &Call) -> Result<Turn, LedgerError> {
                     Some(false) => Turn::Full,
                     None => Turn::Gone,
                 },
+                // Passed for good it is over, and still held by whom it went to.
+                State::Completed { .. } => {
+                    let mut holds = workflow.holds.iter();
+                    let held = holds.find(|(_, hold)| hold.handoff == Some(id));
+                    held.map_or(Turn::Gone, |(fence, _)| Turn::Now(Some(*fence)))
+                }
                 State::AwaitingApproval { .. }
                 | State::Queued { .. }
                 | State::Deferred { .. }
                 | State::Suspended { .. }
                 | State::Returned { .. }
-                | State::Completed { .. }
                 | State::Failed { .. } => Turn::Gone,
             }
         })

@@ -71,6 +71,13 @@ pub(super) async fn run(
                     false => return Ok(None),
                 }
             }
+            // It said where the work goes next, and goes on when that comes back to it.
+            Standing::Held { .. } if engine.is_out(held).await? => {
+                match engine.changed(&mut changes).await {
+                    true => continue,
+                    false => return Ok(None),
+                }
+            }
             Standing::Held { .. } => (),
         }
         // Nobody else works on it until the last run for it has gone.
@@ -95,7 +102,7 @@ pub(super) async fn run(
         match engine.tell(held, outcome).await? {
             Told::Done(note) => return Ok(Some(note)),
             Told::Stopping => return Ok(None),
-            Told::Asked => (),
+            Told::Asked | Told::WentOn => (),
         }
     }
 }
@@ -126,7 +133,7 @@ async fn once(
     held: &Held,
     answered: Option<HandoffId>,
 ) -> Result<Ended, LedgerError> {
-    let (package, span) = match engine.package_for(held).await {
+    let (package, (span, returned)) = match engine.package_for(held).await {
         Ok(package) => package,
         Err(QueryError::Failed(failure)) => return Err(failure),
         Err(why) => return Ok(Ended::NotStarted(why.to_string())),
@@ -145,6 +152,7 @@ async fn once(
         ("TRACEPARENT", span.to_string()),
     ]);
     facts.extend(answered.map(|id| ("BATON_ANSWER", id.to_string())));
+    facts.extend((!returned.is_empty()).then_some(("BATON_RETURNED", returned)));
     let begun = async {
         super::private_file(&file, &package).await?;
         let log = output::path(&outside.data(), held.handoff);
@@ -265,12 +273,17 @@ async fn reason_to_end(engine: &Engine, held: &Held) -> Result<Ended, LedgerErro
 }
 
 impl Engine {
-    /// What the holder gets, as JSON, and the span that its own hang from.
-    async fn package_for(&self, held: &Held) -> Result<(Vec<u8>, TraceParent), QueryError> {
+    /// What the holder gets, as JSON; the span that its own hang from; and the ids of what came back
+    /// of what it passed on.
+    async fn package_for(
+        &self,
+        held: &Held,
+    ) -> Result<(Vec<u8>, (TraceParent, String)), QueryError> {
         let mut package = self.package(Actor::Agent(held.agent.clone()), held.handoff).await?;
         package.fence = Some(held.fence);
         let bytes = serde_json::to_vec(&package).map_err(crate::query::unreadable)?;
-        Ok((bytes, package.traceparent))
+        let returned: Vec<_> = package.returned.iter().map(|one| one.line.id.to_string()).collect();
+        Ok((bytes, (package.traceparent, returned.join(" "))))
     }
 }
 

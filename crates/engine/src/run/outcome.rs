@@ -1,11 +1,11 @@
-//! What a run or a call came to, and how that is told: as a result, as the end of the work, or as a
-//! question to somebody above.
+//! What a run or a call came to, and how that is told: as a result, as the end of the work, as
+//! where it goes next, or as a question to somebody above.
 
 use baton_protocol::command::{
-    Actor, Command, Complete, GiveBack, Pass, PassAudit, PassKind, Progress, ResultContent,
-    Submission,
+    Actor, Command, CommandObject, Complete, GiveBack, Next, Pass, PassAudit, PassKind, Progress,
+    ResultContent, Submission,
 };
-use baton_protocol::handoff::{ContentType, Kind, ReturnStatus};
+use baton_protocol::handoff::{ContentType, Handoff, Kind, ReturnStatus};
 use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
 use baton_protocol::text::{Body, BodyJson, Text};
 use baton_protocol::time::Timestamp;
@@ -56,27 +56,53 @@ pub(super) struct Outcome {
     pub(super) status: ReturnStatus,
     pub(super) content: Option<(ContentType, Value)>,
     pub(super) note: Option<String>,
+    /// Where the work goes next, if it says so itself.
+    pub(super) object: Option<Box<CommandObject>>,
 }
 
 impl Outcome {
-    /// Output as a result: JSON if it is that, words if not.
+    /// Output as a result: a command object if it says where the work goes, else JSON if it is
+    /// that, words if not.
     pub(super) fn of(output: &[u8], cut: bool) -> Self {
         let text = String::from_utf8_lossy(output);
         let text = text.trim();
         let content = match serde_json::from_str::<Value>(text) {
             _ if text.is_empty() => None,
+            Ok(json) if !cut && CommandObject::is_meant(&json) => return Self::said(json),
             Ok(json) if !cut => Some((ContentType::Json, json)),
             Ok(_) | Err(_) => Some((ContentType::Text, Value::String(text.to_owned()))),
         };
         let status = if cut { ReturnStatus::Partial } else { ReturnStatus::Success };
         let note = cut.then(|| "the output was too long and is cut off".to_owned());
-        Self { status, content, note }
+        Self { status, content, note, object: None }
+    }
+
+    /// A command object, or the failure to make one.
+    fn said(json: Value) -> Self {
+        match CommandObject::read(json) {
+            Ok(object) => {
+                let (status, object) = (ReturnStatus::Success, Some(Box::new(object)));
+                Self { status, content: None, note: None, object }
+            }
+            Err(wrong) => {
+                let known = serde_json::json!({ "field": wrong.path, "why": wrong.why });
+                Self::failed(&format!("it answered with a bad command object: {wrong}"), known)
+            }
+        }
     }
 
     /// A failure, with what is known of it.
     pub(super) fn failed(why: &str, known: Value) -> Self {
         let content = Some((ContentType::Json, known));
-        Self { status: ReturnStatus::Failed, content, note: Some(why.to_owned()) }
+        Self { status: ReturnStatus::Failed, content, note: Some(why.to_owned()), object: None }
+    }
+
+    /// Whether others go on with the work.
+    fn goes_on(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| match &object.goto {
+            Next::End => false,
+            Next::Agent(_) | Next::Sends(_) => true,
+        })
     }
 
     fn words(&self) -> Option<Text> {
@@ -91,6 +117,8 @@ pub(super) enum Told {
     Done(String),
     /// Somebody above was asked, by the run itself or because it failed.
     Asked,
+    /// It went on to others, and comes back to this one if they do not keep it.
+    WentOn,
     /// The coordinator ends; another one goes on.
     Stopping,
 }
@@ -153,13 +181,15 @@ impl Engine {
                     }
                 }
             }
-            let command = match (part, failed) {
-                (Part::Owner, true) => return self.noted(held, &outcome).await,
-                (Part::Owner, false) => completing(held, &outcome),
-                (Part::Question | Part::Subtask, _) => returning(held, &outcome),
+            let command = match (&outcome.object, part, failed) {
+                (Some(object), ..) => Ok(going(held, object)),
+                (None, Part::Owner, true) => return self.noted(held, &outcome).await,
+                (None, Part::Owner, false) => completing(held, &outcome),
+                (None, Part::Question | Part::Subtask, _) => returning(held, &outcome),
             };
             let refusal = match command {
                 Ok(command) => match self.submit(self.by_agent(held, command)).await {
+                    Ok(_) if outcome.goes_on() => return Ok(Told::WentOn),
                     Ok(_) => return Ok(Told::Done(how(&outcome))),
                     Err(SubmitError::Failed(failure)) => return Err(failure),
                     Err(SubmitError::Refused(refusal)) => refusal.to_string(),
@@ -222,6 +252,20 @@ impl Engine {
         }
     }
 
+    /// Whether it went on to others, and what it holds waits until they are done with it.
+    pub(super) async fn is_out(&self, held: &Held) -> Result<bool, LedgerError> {
+        let (workflow, fence) = (held.workflow, held.fence);
+        self.look(Scope::Workflow(workflow), move |world| {
+            let Some(workflow) = world.workflows.get(&workflow) else { return false };
+            let waits = |out: &Handoff| match &out.terms.kind {
+                Kind::Sequential => true,
+                kind => kind.is_blocking() && workflow.blocks(out),
+            };
+            workflow.open_under(fence).any(waits)
+        })
+        .await
+    }
+
     async fn is_open_under(&self, held: &Held) -> Result<bool, LedgerError> {
         let (workflow, fence) = (held.workflow, held.fence);
         self.look(Scope::Workflow(workflow), move |world| {
@@ -274,11 +318,16 @@ fn returning(held: &Held, outcome: &Outcome) -> Result<Command, String> {
     Ok(Command::Return(Box::new(give)))
 }
 
+fn going(held: &Held, object: &CommandObject) -> Command {
+    Command::Goto(Box::new(object.clone().about(held.workflow, Some(held.fence))))
+}
+
 fn completing(held: &Held, outcome: &Outcome) -> Result<Command, String> {
     let result = outcome.content.as_ref().map(|(_, value)| body(value)).transpose()?;
     let (workflow, fence) = (held.workflow, Some(held.fence));
-    let (note, used) = (outcome.words(), None);
-    Ok(Command::Complete(Complete { workflow, fence, result, note, used }))
+    let (context_updates, used) = Default::default();
+    let note = outcome.words();
+    Ok(Command::Complete(Complete { workflow, fence, result, note, context_updates, used }))
 }
 
 #[cfg(test)]
@@ -296,6 +345,19 @@ mod tests {
         let cut = Outcome::of(b"7", true);
         assert_eq!(cut.content, Some((ContentType::Text, json!("7"))));
         assert_eq!(cut.status, ReturnStatus::Partial);
+    }
+
+    #[test]
+    fn output_with_a_goto_says_where_the_work_goes_or_what_is_wrong_with_it() {
+        let good = Outcome::of(br#" {"goto": "END", "update": {"context": {"a": 1}}} "#, false);
+        assert!(good.object.is_some() && good.content.is_none());
+        let bad = Outcome::of(br#"{"goto": [["builder", {"task": 7}]]}"#, false);
+        assert_eq!((bad.status, bad.object.is_some()), (ReturnStatus::Failed, false));
+        let note = bad.note.expect("words");
+        assert!(note.contains("goto[0][1].task: invalid type"), "{note}");
+        assert_eq!(bad.content.expect("facts").1["field"], "goto[0][1].task");
+        let words = Outcome::of(br#"[{"goto": "END"}]"#, false);
+        assert!(words.object.is_none() && words.content.is_some());
     }
 
     #[test]

@@ -75,6 +75,7 @@ pub(crate) fn handoff_line(id: WorkflowId, workflow: &Workflow, handoff: &Handof
         kind: terms.kind.word().to_owned(),
         priority: terms.priority,
         reason: terms.reason.to_string(),
+        task: terms.task.as_ref().map(ToString::to_string),
         state: handoff.state.word().to_owned(),
         detail,
         initiated_at: handoff.initiated_at,
@@ -183,6 +184,7 @@ fn context(
         context_variables: variables(world, id, sight, "in_progress", shared),
         artifacts: artifacts(sight),
         constraints: terms.constraints.clone(),
+        custom: terms.custom.clone(),
     }
 }
 
@@ -324,6 +326,8 @@ pub(crate) fn workflow_view(
         broadcasts: kinds::broadcasts(sight),
         tokens_consumed: workflow.tokens_consumed,
         account: guards::account(workflow),
+        workflow_state: workflow.course.workflow_state.clone(),
+        metrics: workflow.course.metrics.clone(),
     }
 }
 

@@ -26,12 +26,14 @@ use std::collections::BTreeMap;
 
 use baton_protocol::agent::{Grant, Health, Profile, Requirement, Risk};
 use baton_protocol::artifact::Artifact;
+use baton_protocol::course::{Metrics, WorkflowState};
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{
     Aggregation, Assessment, Constraints, Matter, OnTimeout, Priority, Routing, Trigger,
 };
 use baton_protocol::id::{AgentId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId};
 use baton_protocol::lock::{FilePath, LockMode};
+use baton_protocol::open::OpenKeys;
 use baton_protocol::policy::Breaker;
 use baton_protocol::text::Text;
 use baton_protocol::time::{Allowance, Timestamp};
@@ -125,6 +127,9 @@ pub struct HandoffLine {
     pub priority: Priority,
     /// Why.
     pub reason: String,
+    /// The subtask in the sender's words, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// Where it stands.
     pub state: String,
     /// How it ended, if some other way than completed.
@@ -200,6 +205,9 @@ pub struct ContextView {
     pub artifacts: Vec<Artifact>,
     /// What it may cost.
     pub constraints: Constraints,
+    /// Whatever else the sender told.
+    #[serde(default, skip_serializing_if = "OpenKeys::is_empty")]
+    pub custom: OpenKeys,
 }
 
 /// What the receiver must be.
@@ -318,6 +326,12 @@ pub struct WorkflowView {
     /// What it may use, and what it has used.
     #[serde(default)]
     pub account: AccountView,
+    /// How far it is, as its holders reported.
+    #[serde(default)]
+    pub workflow_state: WorkflowState,
+    /// What it has cost, as its holders reported.
+    #[serde(default)]
+    pub metrics: Metrics,
 }
 
 /// A workflow as it was at a moment.
@@ -391,6 +405,20 @@ pub struct Package {
     pub traceparent: TraceParent,
     /// The handoff, with what may be seen of its context.
     pub handoff: HandoffView,
+    /// What its holder passed on that is over, the oldest first, with what came back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub returned: Vec<Returned>,
+}
+
+/// What came back of something that a holder passed on.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Returned {
+    /// In one line.
+    #[serde(flatten)]
+    pub line: HandoffLine,
+    /// What came back.
+    pub result: Option<Value>,
 }
 
 /// A lock on a file.

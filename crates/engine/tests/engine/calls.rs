@@ -51,7 +51,7 @@ impl Service {
         Self { url, heard, task }
     }
 
-    fn calls(&self) -> Vec<(HeaderMap, Bytes)> {
+    pub(crate) fn calls(&self) -> Vec<(HeaderMap, Bytes)> {
         self.heard.calls.lock().expect("calls").clone()
     }
 }

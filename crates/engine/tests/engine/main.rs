@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 mod calls;
 mod heartbeats;
 mod messages;
+mod objects;
 mod replay;
 mod runs;
 mod scene;

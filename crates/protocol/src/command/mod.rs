@@ -1,6 +1,7 @@
 //! Commands: everything that can be asked of Baton. There is no other way to change anything.
 
 mod guarding;
+mod object;
 mod pass;
 mod refusals;
 mod returning;
@@ -8,6 +9,7 @@ mod running;
 mod writing;
 
 pub use guarding::{Approve, Deny, FallBack, ResetBreaker, SetLimits, Used};
+pub use object::{CommandObject, Goto, Next, ObjectError, Send, Sends, Update};
 pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
 pub use running::{
@@ -85,6 +87,8 @@ pub enum Command {
     Progress(Progress),
     /// Bring a result back.
     Return(Box<GiveBack>),
+    /// Say where the work goes next: one of the above or below, as the asker's hold allows.
+    Goto(Box<Goto>),
     /// End the workflow.
     Complete(Complete),
     /// Take a handoff back.
@@ -233,6 +237,7 @@ impl Command {
             | Command::Deny(Deny { handoff, .. })
             | Command::Wake(Wake { handoff }) => Target::Handoff(*handoff),
             Command::Return(give) => Target::Handoff(give.handoff),
+            Command::Goto(goto) => Target::Workflow(goto.workflow),
             Command::Progress(Progress { workflow, .. })
             | Command::Complete(Complete { workflow, .. })
             | Command::CancelWorkflow(CancelWorkflow { workflow, .. })
@@ -395,6 +400,9 @@ pub struct Complete {
     /// In words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Text>,
+    /// What it changed at the last.
+    #[serde(default, skip_serializing_if = "ContextUpdates::is_empty")]
+    pub context_updates: ContextUpdates,
     /// What its owner used since it was passed to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{Requirement, Risk};
 use crate::artifact::Produced;
 use crate::command::Used;
+use crate::course::Report;
 use crate::handoff::{Aggregation, Constraints, OnTimeout, Priority, Routing, Trigger};
 use crate::id::{AgentId, Fence, WorkflowId};
+use crate::open::OpenKeys;
 use crate::policy::Matched;
 use crate::text::{Body, Text};
 use crate::time::Allowance;
@@ -72,13 +74,27 @@ pub struct Pass {
 
 /// One recipient of a broadcast.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "RecipientForm")]
 pub struct Recipient {
     /// Who.
     pub agent: AgentId,
     /// Whether it must return something.
     pub return_expected: bool,
+    /// What it does, if not the same as all. One agent may be named several times, each with a
+    /// task of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Text>,
+    /// Whatever else it should know; it stands over what all are told.
+    #[serde(skip_serializing_if = "OpenKeys::is_empty")]
+    pub custom: OpenKeys,
+}
+
+impl Recipient {
+    /// An agent that does the same as all.
+    pub fn of(agent: AgentId, return_expected: bool) -> Self {
+        Self { agent, return_expected, task: None, custom: OpenKeys::default() }
+    }
 }
 
 /// A recipient as people write it: a bare name must return something.
@@ -87,7 +103,7 @@ pub struct Recipient {
 #[serde(
     untagged,
     deny_unknown_fields,
-    expecting = "an agent's name, or {agent, return_expected} and nothing else"
+    expecting = "an agent's name, or {agent, return_expected, task, custom} and nothing else"
 )]
 enum RecipientForm {
     Name(AgentId),
@@ -95,6 +111,10 @@ enum RecipientForm {
         agent: AgentId,
         #[serde(default = "expected")]
         return_expected: bool,
+        #[serde(default)]
+        task: Option<Text>,
+        #[serde(default)]
+        custom: OpenKeys,
     },
 }
 
@@ -105,8 +125,10 @@ fn expected() -> bool {
 impl From<RecipientForm> for Recipient {
     fn from(form: RecipientForm) -> Self {
         match form {
-            RecipientForm::Name(agent) => Self { agent, return_expected: true },
-            RecipientForm::Full { agent, return_expected } => Self { agent, return_expected },
+            RecipientForm::Name(agent) => Self::of(agent, true),
+            RecipientForm::Full { agent, return_expected, task, custom } => {
+                Self { agent, return_expected, task, custom }
+            }
         }
     }
 }
@@ -150,6 +172,12 @@ pub struct PassContext {
     pub artifacts: Vec<Produced>,
     /// What it may cost.
     pub constraints: Constraints,
+    /// Whatever else the receiver should know.
+    #[serde(skip_serializing_if = "OpenKeys::is_empty")]
+    pub custom: OpenKeys,
+    /// How far the whole work is, and what it has cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<Box<Report>>,
     /// The sender's span, for those who follow the work across systems. Over HTTP the header of
     /// that name says the same.
     #[serde(skip_serializing_if = "Option::is_none")]

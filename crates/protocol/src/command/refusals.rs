@@ -90,6 +90,7 @@ impl Command {
             Self::Defer(_) => "defer",
             Self::Progress(_) => "progress",
             Self::Return(_) => "return",
+            Self::Goto(_) => "goto",
             Self::Complete(_) => "complete",
             Self::Cancel(_) => "cancel",
             Self::CancelWorkflow(_) => "cancel_workflow",
@@ -131,7 +132,9 @@ impl Command {
             "return" => {
                 &[HANDOFF, HOLD, VARIABLES, RETURN, &["economic-limit-exceeded", "segment-open"]]
             }
-            "complete" => &[WORKFLOW, HOLD, COMPLETE],
+            "complete" => &[WORKFLOW, HOLD, VARIABLES, COMPLETE],
+            // It becomes a pass, a return or a completion.
+            "goto" => &[WORKFLOW, HANDOFF, HOLD, VARIABLES, PASS, GUARDS, RETURN, &["parent-goto"]],
             "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "operator-only"]],
             "cancel_workflow" => &[WORKFLOW, &["not-yours"]],
             "reassign" => &[WORKFLOW, HANDOFF, AGENT, OPERATOR, REASSIGN],

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Produced;
+use crate::course::Report;
 use crate::handoff::{ContentType, ReturnStatus};
 use crate::id::{Fence, HandoffId};
 use crate::policy::ModelName;
@@ -54,6 +55,15 @@ pub struct ContextUpdates {
     pub variables_changed: Changes,
     /// Artifacts.
     pub artifacts_produced: Vec<Produced>,
+    /// How far the whole work is, and what it has cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<Box<Report>>,
+}
+
+impl ContextUpdates {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What the audit should know of a return.

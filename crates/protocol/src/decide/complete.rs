@@ -3,10 +3,11 @@
 use crate::command::{Complete, Submission};
 use crate::decide::cancel::Ended;
 use crate::decide::guard::limits;
-use crate::decide::holder;
+use crate::decide::{artifact, course, holder, variables};
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::Kind;
 use crate::refusal::Refusal;
+use crate::time::Timestamp;
 use crate::workflow::Ending;
 use crate::world::World;
 
@@ -15,6 +16,7 @@ pub(super) fn decide(
     world: &World,
     ask: &Submission,
     complete: &Complete,
+    now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let workflow = world.workflow(complete.workflow)?;
     let (fence, hold) = holder::hold(complete.workflow, workflow, ask, complete.fence)?;
@@ -41,7 +43,17 @@ pub(super) fn decide(
     let reason = "the work is over".parse().expect("a fixed text within its limits");
     let id = complete.workflow;
     let (mut events, effects) = Ended { world, id, workflow, by: by.clone(), reason }.all();
-    let ending = Ending::Completed { result: complete.result.clone(), note: complete.note.clone() };
+    let updates = &complete.context_updates;
+    course::fits(Some(workflow), &updates.report)?;
+    let profile = &world.agent(&hold.agent)?.profile;
+    let changed = &updates.variables_changed;
+    let ending = Ending::Completed {
+        result: complete.result.clone(),
+        note: complete.note.clone(),
+        variables: variables::changes(workflow, hold, profile, changed, None, now)?,
+        artifacts: artifact::named(Some(workflow), ask, &updates.artifacts_produced, &by, now)?,
+        report: updates.report.clone(),
+    };
     let released = hold.locks.iter().cloned().collect();
     events.push(Event::Closed { by, ending, released, usage });
     let stream = StreamId::Workflow(complete.workflow);

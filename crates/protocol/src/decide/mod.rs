@@ -8,7 +8,9 @@ mod arrival;
 mod artifact;
 mod cancel;
 mod complete;
+mod course;
 mod defer;
+mod goto;
 mod group;
 mod guard;
 mod health;
@@ -31,6 +33,7 @@ mod undelivered;
 mod variables;
 mod wake;
 
+pub use goto::plain;
 pub use guard::approval::content_hash;
 
 use crate::command::{Actor, Command, Submission};
@@ -62,7 +65,8 @@ fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Re
         Command::Defer(defer) => defer::decide(world, ask, defer, now),
         Command::Progress(progress) => progress::decide(world, ask, progress, now),
         Command::Return(give) => returning::decide(world, ask, give, now),
-        Command::Complete(complete) => complete::decide(world, ask, complete),
+        Command::Goto(_) => goto::decide(world, ask, now),
+        Command::Complete(complete) => complete::decide(world, ask, complete, now),
         Command::Cancel(cancel) => cancel::handoff(world, ask, cancel),
         Command::CancelWorkflow(cancel) => cancel::workflow(world, ask, cancel),
         Command::Reassign(reassign) => reassign::decide(world, ask, reassign, now),

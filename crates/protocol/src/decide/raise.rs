@@ -66,14 +66,22 @@ impl Raise<'_> {
         let terms = Box::new(self.terms(to_agent, kind));
         let arrival = arrival::at(self.world, Some(self.workflow), to, &terms, now);
         let Arrival { answer_by, queued } = arrival;
-        let (variables, artifacts) = Default::default();
+        let (variables, artifacts, report) = Default::default();
         let mut events = Vec::new();
         if self.matter == Matter::Question {
             // The one who asked goes on waiting, now for this.
             events.push(pass::waits(self.workflow, self.from.1, self.handoff));
         }
         let guarded = Default::default();
-        events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded });
+        events.push(Event::Initiated {
+            terms,
+            variables,
+            artifacts,
+            report,
+            answer_by,
+            queued,
+            guarded,
+        });
         Some((events, if queued { Vec::new() } else { told }))
     }
 
@@ -109,6 +117,7 @@ impl Raise<'_> {
             trigger: Trigger::Timeout,
             priority: before.map_or(self.workflow.priority, |terms| terms.priority),
             task: before.and_then(|terms| terms.task.clone()),
+            custom: before.map(|terms| terms.custom.clone()).unwrap_or_default(),
             history: before.and_then(|terms| terms.history.clone()),
             shared: None,
             constraints: before.map(|terms| terms.constraints.clone()).unwrap_or_default(),

@@ -138,6 +138,7 @@ fn workflow(
             trigger: Trigger::ExplicitRequest,
             priority: workflow.priority,
             task: None,
+            custom: Default::default(),
             history: None,
             shared: None,
             constraints: Default::default(),
@@ -151,8 +152,16 @@ fn workflow(
         });
         let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &terms, now);
         effects.extend(told.into_iter().filter(|_| !queued));
-        let (variables, artifacts, guarded) = Default::default();
-        events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded });
+        let (variables, artifacts, report, guarded) = Default::default();
+        events.push(Event::Initiated {
+            terms,
+            variables,
+            artifacts,
+            report,
+            answer_by,
+            queued,
+            guarded,
+        });
     }
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }

@@ -2,7 +2,7 @@
 
 use crate::command::{GiveBack, Submission};
 use crate::decide::guard::limits;
-use crate::decide::{artifact, group, news, variables};
+use crate::decide::{artifact, course, group, news, variables};
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Content, Detail, Handoff, Kind, Matter, Return, ReturnStatus, State};
@@ -137,6 +137,7 @@ fn completed(
     }
     let profile = &world.agent(&agent)?.profile;
     let updates = &give.context_updates;
+    course::fits(Some(workflow), &updates.report)?;
     let changed = &updates.variables_changed;
     let variables = match is_copy {
         true => variables::first_come(workflow, hold, profile, changed, now)?,
@@ -164,6 +165,7 @@ fn flows_down<'a>(
             fence,
             variables_changed: Default::default(),
             artifacts_produced: Vec::new(),
+            report: None,
             tokens_consumed: None,
             cost: None,
             ..result.clone()
@@ -237,6 +239,7 @@ fn result(give: &GiveBack) -> Return {
         content: content.map(|c| Content { content_type: c.content_type, body: c.body.clone() }),
         variables_changed: give.context_updates.variables_changed.clone(),
         artifacts_produced: give.context_updates.artifacts_produced.clone(),
+        report: give.context_updates.report.clone(),
         tokens_consumed: give.audit.tokens_consumed,
         model: give.audit.model.clone(),
         cost: None,

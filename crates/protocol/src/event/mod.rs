@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::account::Limits;
 use crate::agent::{Health, Profile, Token};
 use crate::artifact::{Artifact, ArtifactStatus};
+use crate::course::Report;
 use crate::effect::{Effect, EffectId};
 use crate::handoff::{
     Aggregation, Cause, Constraints, Detail, Due, Priority, Return, Terms, Trigger,
@@ -82,6 +83,9 @@ pub enum Event {
         /// Artifacts made known with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
+        /// What its sender reported about the whole work.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<Box<Report>>,
         /// When the receiver counts as unavailable, or nobody waits for its room any longer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_by: Option<Timestamp>,

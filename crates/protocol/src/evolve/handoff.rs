@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::hold::{answered, end_hold, hold, resumed, set_hold_due, take_load};
 use super::{guard, keep, with_workflow, write};
 use crate::account::{Account, Limits, is_part};
+use crate::course::Report;
 use crate::event::Event;
 use crate::handoff::{Attempts, Cause, Detail, Due, Handoff, Kind, Return, State, Terms};
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
@@ -46,10 +47,15 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
             end_hold(world, id, *fence);
             resend_at.iter().for_each(|until| resend(world, id, *handoff, *until));
         }
-        Event::Completed { handoff, result, variables, artifacts, .. } => {
+        Event::Completed { handoff, result, variables, artifacts, late, .. } => {
             with_workflow(world, id, |workflow| {
                 apply_result(workflow, *handoff, result.as_deref(), variables, at);
                 keep(workflow, artifacts);
+                let report = result.as_ref().and_then(|result| result.report.as_deref());
+                match late {
+                    true => workflow.reported(report.map(Report::cost).as_ref()),
+                    false => workflow.reported(report),
+                }
             });
             completed(world, id, *handoff, result.as_deref(), at);
         }
@@ -121,12 +127,13 @@ fn rejected(world: &mut World, by: &AgentId, cause: Cause, at: Timestamp) {
 /// Applies an event with which a handoff or a holding begins.
 fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     match event {
-        Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded } => {
+        Event::Initiated { terms, variables, artifacts, report, answer_by, queued, guarded } => {
             let state = guard::first_state(guarded, *answer_by, *queued);
             initiated(world, id, terms, state, at);
             with_workflow(world, id, |workflow| {
                 write(workflow, terms.parent, variables, &terms.from_agent, at);
                 keep(workflow, artifacts);
+                workflow.reported(report.as_deref());
             });
             guard::began(world, id, terms, guarded, at);
         }
@@ -308,6 +315,7 @@ fn failed(
         by.iter().for_each(|by| answered(world, by));
         with_workflow(world, id, |workflow| {
             guard::charge(workflow, result.fence, result);
+            workflow.reported(result.report.as_deref().map(Report::cost).as_ref());
         });
     }
     finish(world, id, handoff_id, true, |_| State::Failed { at, detail: detail.clone() });

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::account::Account;
 use crate::agent::{Agent, Health};
 use crate::artifact::Artifact;
+use crate::course::Course;
 use crate::event::{Event, StreamId};
 use crate::id::{AgentId, CapabilityId, Fence, WorkflowId};
 use crate::lock::{FilePath, Lock};
@@ -196,6 +197,7 @@ impl Workflow {
             groups: BTreeMap::new(),
             readers: BTreeSet::from([by.clone()]),
             tokens_consumed: 0,
+            course: Course::default(),
             account: Account { limits: *limits, ..Account::default() },
             members: BTreeSet::new(),
             hops: Vec::new(),

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Requirement, Risk};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId};
+use crate::open::OpenKeys;
 use crate::policy::Money;
 use crate::text::{Body, Text};
 use crate::time::Timestamp;
@@ -72,6 +73,9 @@ pub struct Terms {
     /// The subtask in the sender's words; absent when the whole work moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Text>,
+    /// Whatever else the sender told.
+    #[serde(default, skip_serializing_if = "OpenKeys::is_empty")]
+    pub custom: OpenKeys,
     /// Messages that travel with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Body>,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Produced;
+use crate::course::Report;
 use crate::id::Fence;
 use crate::policy::{ModelName, Money};
 use crate::text::{Body, Text};
@@ -25,6 +26,9 @@ pub struct Return {
     /// Artifacts that it made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts_produced: Vec<Produced>,
+    /// How far it said that the whole work is, and what it has cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Box<Report>>,
     /// Tokens that it cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_consumed: Option<u64>,

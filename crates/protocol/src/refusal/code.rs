@@ -62,6 +62,7 @@ named! {
     FenceRequired => "fence-required", Invalid;
     NotHolder => "not-holder", Conflict;
     NotOwner => "not-owner", Conflict;
+    ParentGoto => "parent-goto", Conflict;
     SegmentOpen => "segment-open", Conflict;
     PassPending => "pass-pending", Conflict;
     SenderBlocked => "sender-blocked", Conflict;

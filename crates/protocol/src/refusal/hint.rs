@@ -31,6 +31,11 @@ impl Refusal {
             | Self::UnknownFence { .. }
             | Self::FenceOfAnother { .. }
             | Self::NotHolder { .. } => self.which_fence().into(),
+            Self::ParentGoto { .. } => {
+                "go to END and tell the owner what should come next, or leave out `graph` to \
+                 delegate a part of yours"
+                    .into()
+            }
             Self::NotOwner { .. } => "return the subtask, or delegate a part of it".into(),
             Self::SegmentOpen { .. } => {
                 "wait for them (`baton wait ID`) or take them back (`baton cancel ID`)".into()
@@ -189,7 +194,7 @@ impl Refusal {
             }
             Self::ReceiverMismatch => "use to_agents for a broadcast, and to_agent for the rest",
             Self::NobodyFits => "`baton agent list` shows who can do what, and who is well",
-            Self::TwiceNamed { .. } => "name each recipient once",
+            Self::TwiceNamed { .. } => "name each recipient once, or give each a task of its own",
             Self::AutonomyTooSmall { .. } => "choose an agent with more, or keep the task",
             Self::RationaleRequired => "add --rationale: what you cannot decide, and why",
             Self::NothingToEscalate => "name the workflow, and the fence of your hold",

@@ -166,6 +166,14 @@ pub enum Refusal {
         /// Who owns it.
         owner: AgentId,
     },
+    /// A delegate cannot move the work around its own part.
+    #[error("{agent} holds a part of the work, and only {owner}, who owns it, can move the whole")]
+    ParentGoto {
+        /// Who asked.
+        agent: AgentId,
+        /// Whose the whole is.
+        owner: AgentId,
+    },
     /// The sender's own part is not done.
     #[error("{} still open: {}", counted(.open.len(), "handoff is", "handoffs are"), listed(.open))]
     SegmentOpen {

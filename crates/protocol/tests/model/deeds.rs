@@ -73,7 +73,14 @@ pub(crate) fn reassign(n: usize, to_agent: AgentId) -> Command {
 /// Ending the work.
 pub(crate) fn complete(fence: Fence) -> Command {
     let (workflow, fence) = (workflow_id(), Some(fence));
-    Command::Complete(Complete { workflow, fence, result: None, note: None, used: None })
+    Command::Complete(Complete {
+        workflow,
+        fence,
+        result: None,
+        note: None,
+        context_updates: Default::default(),
+        used: None,
+    })
 }
 
 impl Model for Small {

@@ -7,6 +7,7 @@ mod broadcasts;
 mod contexts;
 mod delegations;
 mod escalations;
+mod objects;
 mod queues;
 mod routes;
 mod runs;

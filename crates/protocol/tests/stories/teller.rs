@@ -12,6 +12,7 @@ use baton_protocol::workflow::Ending;
 use baton_protocol::{Timer, World, decide, evolve};
 use serde_json::{Value, json};
 
+use crate::objects;
 use crate::runs::{brought, reached};
 
 /// Checks that the story goes as expected.
@@ -149,6 +150,7 @@ impl Teller {
                 "context_updates": { "variables_changed": variables(named("setting")) },
                 "audit": { "tokens_consumed": 7 },
             }}),
+            "goes" => objects::goes(workflow, fence, &words(2)),
             "completes" => json!({ "complete": { "workflow": workflow, "fence": fence } }),
             "cancels" => match handoff {
                 Some(handoff) => json!({ "cancel": { "handoff": handoff, "reason": "no need" } }),

@@ -20,6 +20,7 @@ pub(super) const NAMES: &[&str] = &[
     "defer",
     "progress",
     "return",
+    "goto",
     "complete",
     "cancel",
     "cancel_workflow",

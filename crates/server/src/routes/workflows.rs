@@ -4,10 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use baton_engine::view::{Answer, WorkflowLine, WorkflowView};
 use baton_engine::{Page, WorkflowQuery};
-use baton_protocol::command::{CancelWorkflow, Complete, Progress, Reassign, Start};
+use baton_protocol::command::{CancelWorkflow, Complete, Goto, Progress, Reassign, Start};
 use baton_protocol::id::WorkflowId;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::wait::{Waiting, until};
 use super::{Answered, Shared, Which};
@@ -43,6 +44,16 @@ pub(super) fn routes(api: Api) -> Api {
             post("/v1/workflows/{id}/progress", "progress", "Says how it goes; renews locks")
                 .path::<WorkflowId>("id", which),
             Change::of::<Progress>("progress").placed(WORKFLOW),
+        )
+        .change(
+            post("/v1/workflows/{id}/goto", "goto", "Says where the work goes next")
+                .detail(
+                    "A command object: it becomes a pass, a broadcast, a return or a completion, \
+                     as the asker's hold allows.",
+                )
+                .path::<WorkflowId>("id", which)
+                .example(json!({ "fence": 2, "goto": "END", "update": { "reason": "done" } })),
+            Change::of::<Goto>("goto").placed(WORKFLOW),
         )
         .change(
             post("/v1/workflows/{id}/complete", "complete", "Ends a workflow")

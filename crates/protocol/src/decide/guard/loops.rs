@@ -4,7 +4,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::Begins;
-use crate::command::{Pass, PassKind};
+use crate::command::{Pass, PassContext, PassKind, Recipient};
 use crate::limits::HOPS_REMEMBERED;
 use crate::refusal::{Deadlock, Refusal};
 use crate::workflow::{ContextHash, Hop};
@@ -15,12 +15,19 @@ pub(super) fn context(pass: &Pass) -> ContextHash {
     struct Travels<'a> {
         kind: PassKind,
         reason: &'a str,
-        context: &'a crate::command::PassContext,
+        context: &'a PassContext,
+        to_agents: &'a [Recipient],
     }
     let mut context = pass.context.clone();
-    // When and by whom it is traced is not what it says.
-    (context.traceparent, context.constraints) = (None, Default::default());
-    let travels = Travels { kind: pass.kind, reason: pass.reason.as_str(), context: &context };
+    // How it is traced, what it may cost and what was used so far is not what it says.
+    (context.traceparent, context.constraints, context.report) = Default::default();
+    let travels = Travels {
+        kind: pass.kind,
+        reason: pass.reason.as_str(),
+        context: &context,
+        // Each may have a task of its own.
+        to_agents: &pass.to_agents,
+    };
     // Commands are plain data and always serialise.
     let bytes = serde_json_canonicalizer::to_vec(&travels).unwrap_or_default();
     let digest: [u8; 32] = Sha256::digest(&bytes).into();

@@ -1,6 +1,6 @@
 //! Passing work to several at once, each with a copy of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Sender, back, guarded, sender, terms, trusted, unfit};
 use crate::agent::{Agent, Fit};
@@ -9,10 +9,11 @@ use crate::decide::guard::approval;
 use crate::decide::retry::Why;
 use crate::decide::{arrival, artifact, news};
 use crate::event::{Approval, Decision, Event, StreamId};
-use crate::handoff::{Broadcast, Detail, Kind};
+use crate::handoff::{Broadcast, Detail, Kind, Terms};
 use crate::id::{AgentId, GroupId, HandoffId};
-use crate::limits::{HANDOFFS_MAX, OPEN_HANDOFFS_MAX, RECIPIENTS_MAX};
+use crate::limits::{HANDOFFS_MAX, OPEN_HANDOFFS_MAX, OPEN_KEYS_MAX, RECIPIENTS_MAX};
 use crate::refusal::Refusal;
+use crate::text::Text;
 use crate::time::Timestamp;
 use crate::world::World;
 
@@ -36,6 +37,7 @@ pub(super) fn decide(
     let mut artifacts =
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
     let mut variables = sender.changes.clone();
+    let mut report = pass.context.report.clone();
 
     let mut events: Vec<Event> = sender.begins.iter().cloned().collect();
     let aggregation = pass.aggregation;
@@ -47,7 +49,7 @@ pub(super) fn decide(
         let gap = if let Fit::Partial(gap) = fit { gap } else { Vec::new() };
         let why_not = unfit(&agent.profile, pass);
         let handoff = ask.id.copy(n);
-        let terms = Box::new(terms(handoff, pass, &sender, to.agent.clone(), kind, gap));
+        let terms = own(terms(handoff, pass, &sender, to.agent.clone(), kind, gap), to)?;
         let arrival = arrival::at(world, sender.workflow, agent, &terms, now);
         let mut guarded = guards.clone();
         guarded.approval = approval::of_pass(world, pass, &to.agent, now);
@@ -62,6 +64,7 @@ pub(super) fn decide(
             // What travels is written once; every copy sees it.
             variables: std::mem::take(&mut variables),
             artifacts: std::mem::take(&mut artifacts),
+            report: report.take(),
             answer_by: arrival.answer_by.filter(|_| why_not.is_none() && !asks),
             queued,
             guarded,
@@ -102,6 +105,15 @@ fn few_enough(sender: &Sender<'_>, copies: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// The terms of a copy, with what its recipient alone is told.
+fn own(mut terms: Terms, to: &Recipient) -> Result<Box<Terms>, Refusal> {
+    terms.task = to.task.clone().or(terms.task);
+    let most = OPEN_KEYS_MAX;
+    let merged = terms.custom.merged(&to.custom);
+    terms.custom = merged.map_err(|_| Refusal::TooMany { what: "open keys", most })?;
+    Ok(Box::new(terms))
+}
+
 fn copy(pass: &Pass, to: &Recipient, group: GroupId) -> Broadcast {
     let back = if to.return_expected { back(pass) } else { None };
     Broadcast { group, back, peers: peers(pass, &to.agent) }
@@ -118,11 +130,14 @@ fn recipients<'a>(world: &'a World, pass: &Pass) -> Result<Vec<&'a Agent>, Refus
     {
         return Err(Refusal::TimeoutRequired);
     }
-    let mut seen = BTreeSet::new();
+    let mut seen: BTreeMap<&AgentId, Vec<&Option<Text>>> = BTreeMap::new();
     for to in &pass.to_agents {
-        if !seen.insert(&to.agent) {
+        let tasks = seen.entry(&to.agent).or_default();
+        // Each of several for one agent has a task of its own, or it is a slip.
+        if tasks.iter().any(|task| task.is_none() || to.task.is_none() || **task == to.task) {
             return Err(Refusal::TwiceNamed { agent: to.agent.clone() });
         }
+        tasks.push(&to.task);
         trusted(&world.agent(&to.agent)?.profile, pass)?;
     }
     pass.to_agents.iter().map(|to| world.agent(&to.agent)).collect()
@@ -130,7 +145,8 @@ fn recipients<'a>(world: &'a World, pass: &Pass) -> Result<Vec<&'a Agent>, Refus
 
 fn peers(pass: &Pass, agent: &AgentId) -> Vec<AgentId> {
     let others = pass.to_agents.iter().filter(|to| pass.peers_visible && to.agent != *agent);
-    others.map(|to| to.agent.clone()).collect()
+    let others: BTreeSet<_> = others.map(|to| to.agent.clone()).collect();
+    others.into_iter().collect()
 }
 
 fn turned_away(handoff: HandoffId, by: &AgentId, why: Why) -> [Event; 2] {

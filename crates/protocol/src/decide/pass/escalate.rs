@@ -56,10 +56,11 @@ pub(super) fn decide(
     let Arrival { answer_by, queued } = arrival::at(world, sender.workflow, to, &terms, now);
     let artifacts =
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
-    let (variables, guarded) = (sender.changes, Guarded::default());
+    let (variables, report) = (sender.changes, pass.context.report.clone());
+    let guarded = Guarded::default();
     let events = vec![
         waits(workflow, sender.fence, handoff),
-        Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded },
+        Event::Initiated { terms, variables, artifacts, report, answer_by, queued, guarded },
     ];
     let effects = match queued {
         true => Vec::new(),

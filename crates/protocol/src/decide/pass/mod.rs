@@ -11,7 +11,7 @@ use crate::command::{Pass, PassKind, Submission};
 use crate::decide::guard::{self, Begins};
 use crate::decide::retry::Why;
 use crate::decide::route::{self, Wanted};
-use crate::decide::{arrival, holder, start, variables};
+use crate::decide::{arrival, course, holder, start, variables};
 use crate::event::{Decision, Event, Guarded};
 use crate::handoff::{Cause, Delegation, Handoff, Kind, Priority, State, Terms, Trigger};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
@@ -37,6 +37,7 @@ pub(super) fn decide(
     if pass.context.share.len() > VARIABLES_MAX {
         return Err(Refusal::TooMany { what: "shared variables", most: VARIABLES_MAX });
     }
+    course::fits(pass.workflow.and_then(|id| world.workflows.get(&id)), &pass.context.report)?;
     let many = pass.kind == PassKind::Broadcast;
     if (many && pass.to_agent.is_some()) || (!many && !pass.to_agents.is_empty()) {
         return Err(Refusal::ReceiverMismatch);
@@ -229,6 +230,7 @@ fn terms(
         trigger: pass.trigger.unwrap_or(usual),
         priority: sender.priority,
         task: context.task_id.clone(),
+        custom: context.custom.clone(),
         history: context.conversation_history.clone(),
         shared,
         constraints,

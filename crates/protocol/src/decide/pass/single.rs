@@ -70,7 +70,16 @@ fn initiate(
     let (answer_by, queued) = (arrival.answer_by.filter(|_| !waits), arrival.queued && !waits);
     let mut events: Vec<Event> = sender.begins.into_iter().collect();
     let (terms, variables) = (Box::new(terms), sender.changes);
-    events.push(Event::Initiated { terms, variables, artifacts, answer_by, queued, guarded });
+    let report = pass.context.report.clone();
+    events.push(Event::Initiated {
+        terms,
+        variables,
+        artifacts,
+        report,
+        answer_by,
+        queued,
+        guarded,
+    });
     let effects = match why_not {
         Some(why) => {
             let home = (sender.id, sender.workflow);
