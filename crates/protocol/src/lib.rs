@@ -33,7 +33,7 @@ pub mod variables;
 pub mod workflow;
 mod world;
 
-pub use decide::{content_hash, decide};
+pub use decide::{begun_under, content_hash, decide};
 pub use evolve::evolve;
 pub use mask::mask;
 pub use world::{Timer, World};

@@ -16,6 +16,8 @@ use crate::invariants::{Broken, Checked, must};
 #[derive(Default)]
 pub(crate) struct Past {
     replays: BTreeMap<WorkflowId, Replay>,
+    /// What became known of agents, for work that begins later.
+    agents: Vec<Record>,
     /// The work that was changed last.
     latest: Option<WorkflowId>,
     shown: Vec<(u64, WorkflowId, WorkflowView)>,
@@ -24,13 +26,21 @@ pub(crate) struct Past {
 impl Past {
     /// Tells a record, and compares what it made of its workflow with `world`, which has it, too.
     pub(crate) fn follow(&mut self, world: &World, record: &Record) -> Checked {
-        let StreamId::Workflow(id) = record.stream else { return Ok(()) };
-        if let Event::Locked { .. } = record.event {
-            let others = self.replays.iter_mut().filter(|(other, _)| **other != id);
+        if let Event::Registered { .. } = record.event {
+            self.agents.push(record.clone());
+        }
+        if let Event::Locked { .. } | Event::Registered { .. } = record.event {
+            let of_it = |id: WorkflowId| record.stream == StreamId::Workflow(id);
+            let others = self.replays.iter_mut().filter(|(other, _)| !of_it(**other));
             others.for_each(|(_, other)| other.take(record));
         }
+        let StreamId::Workflow(id) = record.stream else { return Ok(()) };
         self.latest = Some(id);
-        let replay = self.replays.entry(id).or_insert_with(|| Replay::of(id));
+        let replay = self.replays.entry(id).or_insert_with(|| {
+            let mut replay = Replay::of(id);
+            self.agents.iter().for_each(|known| replay.take(known));
+            replay
+        });
         replay.take(record);
         let live = world.workflows.get(&id);
         let same = match replay.is_over() {

@@ -32,6 +32,7 @@ mod variables;
 mod wake;
 
 pub use guard::approval::content_hash;
+pub use guard::limits::begun_under;
 
 use crate::command::{Actor, Command, Submission};
 use crate::event::Decision;
