@@ -110,6 +110,7 @@ const THEMES: &[(&str, &[&str])] = &[
         "Take work",
         &["inbox", "accept", "reject", "defer", "progress", "return", "decide", "complete"],
     ),
+    ("Guard", &["policy", "approvals", "approve", "deny", "limits", "breaker", "fall-back"]),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
     ("Look", &["list", "show", "logs", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),

@@ -147,6 +147,11 @@ fn veil(record: &mut Value) -> bool {
     let event = &mut record["event"];
     match event["type"].as_str() {
         Some("token_issued" | "token_revoked") => return false,
+        Some("policy_set") => {
+            if let Some(policy) = event.get_mut("policy").and_then(Value::as_object_mut) {
+                policy.remove("notify");
+            }
+        }
         Some("registered") => {
             if let Some(profile) = event.get_mut("profile").and_then(Value::as_object_mut) {
                 for secret in ["reach", "notify", "health_check"] {

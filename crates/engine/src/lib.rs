@@ -19,6 +19,7 @@ mod lists;
 mod meter;
 mod outbox;
 mod overview;
+mod policy;
 mod process;
 mod proof;
 mod query;

@@ -36,7 +36,7 @@ impl Engine {
             for (id, workflow) in world.workflows.iter().filter(|(_, w)| may_see(&viewer, w)) {
                 let sight = Sight::of(&viewer, workflow);
                 let handoffs = workflow.handoffs.values().filter(|one| sight.sees(one));
-                let wanted = handoffs.filter(|one| query.wants(one));
+                let wanted = handoffs.filter(|one| query.wants(workflow, one));
                 lines.extend(wanted.map(|handoff| view::handoff_line(*id, workflow, handoff)));
             }
             let key = |line: &HandoffLine| (line.initiated_at, *line.id.as_bytes());
@@ -113,11 +113,13 @@ impl Engine {
 }
 
 impl HandoffQuery {
-    fn wants(&self, handoff: &Handoff) -> bool {
+    fn wants(&self, workflow: &Workflow, handoff: &Handoff) -> bool {
         let ours = |agent: &AgentId| handoff.terms.from_agent == *agent || handoff.to == *agent;
         let asked = match handoff.terms.kind {
             Kind::Escalation(_) => true,
-            Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => !self.questions,
+            Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => {
+                !self.questions || view::waits_for_a_person(workflow, handoff)
+            }
         };
         asked && (self.all || !handoff.state.is_over()) && self.agent.as_ref().is_none_or(ours)
     }

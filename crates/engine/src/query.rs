@@ -4,6 +4,7 @@
 
 use baton_protocol::World;
 use baton_protocol::command::Actor;
+use baton_protocol::handoff::State;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
 use baton_protocol::refusal::Refusal;
 use baton_protocol::text::BlobRef;
@@ -37,7 +38,8 @@ pub struct HandoffQuery {
     pub all: bool,
     /// Passed by or to this agent.
     pub agent: Option<AgentId>,
-    /// Only questions to somebody above that wait for a decision.
+    /// Only what waits for somebody to decide: questions to somebody above, and handoffs that a
+    /// person must approve.
     pub questions: bool,
     /// At most so many.
     pub limit: Option<usize>,
@@ -333,7 +335,9 @@ impl Engine {
 fn shown(world: &World, viewer: &Actor, id: HandoffId) -> Option<(HandoffView, Bodies)> {
     let (home, workflow, handoff) = world.handoff(id).ok()?;
     let agent = viewer.agent();
-    let concerns = handoff.to == agent || handoff.terms.from_agent == agent;
+    // What waits for a person has not reached its receiver yet.
+    let arrived = !matches!(handoff.state, State::AwaitingApproval { .. });
+    let concerns = handoff.to == agent && arrived || handoff.terms.from_agent == agent;
     let seen = concerns || may_see(viewer, workflow) && Sight::of(viewer, workflow).sees(handoff);
     let (mut view, mut bodies) =
         seen.then(|| view::handoff_view(world, home, workflow, handoff))?;

@@ -159,15 +159,16 @@ impl Workflow {
 
     /// What parts that are under way may still use of `payer`'s account.
     pub(crate) fn reserved(&self, payer: Payer) -> Spent {
-        let slices = self.holds.iter().filter_map(|(fence, hold)| {
+        let parts = self.holds.iter().filter_map(|(fence, hold)| {
             let account = hold.account.filter(|_| *fence != self.owner)?;
-            (self.above_payer(Payer::Part(*fence)) == Some(payer)).then_some(account.limits)
+            Some((self.above_payer(Payer::Part(*fence))?, account.limits))
         });
-        slices.fold(Spent::default(), |sum, slice| {
+        parts.fold(Spent::default(), |sum, (above, slice)| {
+            let (here, hops) = (above == payer, self.hop_payer(above) == payer);
             sum.plus(Spent {
-                handoffs: slice.handoffs.unwrap_or(0),
-                tokens: slice.tokens.unwrap_or(0),
-                cost: slice.cost.unwrap_or_default(),
+                handoffs: slice.handoffs.filter(|_| hops).unwrap_or(0),
+                tokens: slice.tokens.filter(|_| here).unwrap_or(0),
+                cost: slice.cost.filter(|_| here).unwrap_or_default(),
             })
         })
     }
@@ -210,8 +211,13 @@ impl Workflow {
         if let Some(hold) = self.holds.get_mut(&fence) {
             hold.account = None;
         }
-        let spent = &mut self.account_mut(above.unwrap_or(Payer::Work)).spent;
-        *spent = spent.plus(account.spent);
+        let above = above.unwrap_or(Payer::Work);
+        let spent = &mut self.account_mut(above).spent;
+        *spent = spent.plus(Spent { handoffs: 0, ..account.spent });
+        // Handoffs count against the nearest account that limits them.
+        let hops = self.hop_payer(above);
+        let spent = &mut self.account_mut(hops).spent;
+        *spent = spent.plus(Spent { handoffs: account.spent.handoffs, ..Spent::default() });
     }
 
     /// Who may be asked while no more agents may take part; nothing if another may.

@@ -1,6 +1,8 @@
 //! `baton lock` and `unlock`: who may write which file, until when.
 
-use baton_engine::view::LockView;
+use std::time::{Duration, Instant};
+
+use baton_engine::view::{Answer, LockView};
 use baton_protocol::command::{self, Command};
 use baton_protocol::event::Event;
 use baton_protocol::id::Fence;
@@ -8,12 +10,16 @@ use baton_protocol::lock::{FilePath, LockMode};
 use baton_protocol::time::Allowance;
 use clap::Args;
 
+use crate::client::Reply;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::show::table::Table;
 use crate::show::time::{both, now, relative};
 use crate::value::Id;
 use crate::verbs::told::told;
+
+/// How often a lock that somebody has is asked for again.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Lock files before you write to them, all of them or none
 ///
@@ -25,6 +31,7 @@ use crate::verbs::told::told;
 Examples:
   baton lock 3f2a src/login.rs src/session.rs --fence 2
   baton lock 3f2a README.md --shared --for 30m --fence 2
+  baton lock 3f2a Cargo.lock --wait 5m --fence 2
   baton lock --list")]
 pub(crate) struct Lock {
     /// Under which work
@@ -39,11 +46,14 @@ pub(crate) struct Lock {
     /// For how long, unless renewed; at most 30d [default: 10m]
     #[arg(long = "for", value_name = "DURATION")]
     lease: Option<Allowance>,
+    /// Wait so long for files that others have; if whoever has them waits for you, it is refused
+    #[arg(long, value_name = "DURATION")]
+    wait: Option<Allowance>,
     /// The number of your hold; only the operator may leave it out
     #[arg(long, value_name = "N", env = "BATON_FENCE", hide_env_values = true)]
     fence: Option<u64>,
     /// Show who has which file
-    #[arg(long, conflicts_with_all = ["workflow", "paths", "shared", "lease"])]
+    #[arg(long, conflicts_with_all = ["workflow", "paths", "shared", "lease", "wait"])]
     list: bool,
 }
 
@@ -51,14 +61,18 @@ impl Lock {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let Some(workflow) = self.workflow else { return list(session) };
         let workflow = session.workflow(&workflow)?;
-        let (reply, answer) = session.submit(Command::Lock(command::LockFiles {
+        let lock = command::LockFiles {
             workflow,
             fence: self.fence.map(Fence),
             paths: files(session, &self.paths)?,
             mode: if self.shared { LockMode::Shared } else { LockMode::Exclusive },
             lease: self.lease,
-            wait: false,
-        }))?;
+            wait: self.wait.is_some(),
+        };
+        let (reply, answer) = match self.wait {
+            None => session.submit(Command::Lock(lock))?,
+            Some(most) => waiting(session, lock, most)?,
+        };
         let workflow = answer.workflow.unwrap_or(workflow);
         told(session, (&reply, &answer), workflow, |event| match event {
             Event::Locked { paths, until, .. } => {
@@ -67,6 +81,27 @@ impl Lock {
             }
             _ => None,
         })
+    }
+}
+
+/// Asks until the files are free. Each asking is a command of its own, because time has passed.
+fn waiting(
+    session: &Session,
+    mut lock: command::LockFiles,
+    most: Allowance,
+) -> Result<(Reply, Answer), Failure> {
+    let begun = Instant::now();
+    let most = Duration::from_micros(most.as_micros().unsigned_abs());
+    loop {
+        let left = most.saturating_sub(begun.elapsed());
+        // The last asking does not wait, so it says who has them.
+        lock.wait = !left.is_zero();
+        let (reply, answer) = session.submit(Command::Lock(lock.clone()))?;
+        let waits = |event: &Event| matches!(event, Event::LockWanted { .. });
+        if !answer.events.is_empty() && !answer.events.iter().any(waits) {
+            return Ok((reply, answer));
+        }
+        std::thread::sleep(LOOK_EVERY.min(left));
     }
 }
 

@@ -11,6 +11,7 @@ mod completions;
 mod demo;
 mod escalate;
 mod front;
+mod guard;
 mod health;
 mod holder;
 mod import;
@@ -80,6 +81,8 @@ pub(crate) enum Verb {
     Stats(stats::Stats),
     Top(top::Top),
     Audit(audit::Audit),
+    #[command(flatten)]
+    Guard(guard::Verb),
     Status(serve::Status),
     Serve(serve::Serve),
     Stop(serve::Stop),
@@ -130,6 +133,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
             Some(done) => done,
             None => audit.run(&session(global, out)?),
         },
+        Verb::Guard(guard) => guard.run(&session(global, out)?),
         Verb::Status(status) => status.run(&session(global, out)?),
         Verb::Stop(stop) => stop.run(&session(global, out)?),
         Verb::Backup(backup) => backup.run(&session(global, out)?),

@@ -34,6 +34,13 @@ use Guard::{Anybody, Begin, Change, Look, Operator, Part, Watch};
 #[rustfmt::skip]
 const TABLE: &[(&str, Guard, &str)] = &[
     ("accept", Change, "{}"),
+    ("approve", Change, r#"{"hash": "0"}"#),
+    ("deny", Change, r#"{"reason": "no"}"#),
+    ("fall_back", Change, r#"{"fence": 2, "reason": "b is down"}"#),
+    ("reset_breaker", Operator, ""),
+    ("set_limits", Change, r#"{"handoffs": 9}"#),
+    ("set_policy", Operator, "{}"),
+    ("show_policy", Watch, ""),
     ("add_artifact", Change, r#"{"fence": 2, "artifact": {"type": "code", "path": "a.txt"}}"#),
     ("backup", Operator, r#"{"to": "/nowhere/at/all"}"#),
     ("batch", Begin, r#"{"command": {"start": {"title": "x"}}}"#),

@@ -14,6 +14,7 @@ use baton_protocol::variables::{Meaning, Variable, VariableName};
 use baton_protocol::workflow::{Ending, Hold, Workflow};
 use serde_json::{Map, Value, json};
 
+use super::guards;
 use super::past::Ended;
 use super::sight::Sight;
 use super::{
@@ -54,6 +55,7 @@ pub(crate) fn agent_view(agent: &Agent, viewer: &Actor) -> AgentView {
         load: agent.holds.len(),
         status: kinds::status(&agent.health).to_owned(),
         health: agent.health,
+        breaker: agent.breaker,
         tokens: agent.tokens.iter().filter(|_| own).map(token).collect(),
     }
 }
@@ -139,6 +141,7 @@ pub(crate) fn handoff_view(
         estimated_completion,
         standing: standing(handoff),
         result,
+        approval: guards::approval(workflow, handoff),
     };
     (view, bodies)
 }
@@ -320,6 +323,7 @@ pub(crate) fn workflow_view(
         handoffs: handoffs.iter().map(|handoff| handoff_line(id, workflow, handoff)).collect(),
         broadcasts: kinds::broadcasts(sight),
         tokens_consumed: workflow.tokens_consumed,
+        account: guards::account(workflow),
     }
 }
 

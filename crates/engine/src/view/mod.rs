@@ -1,6 +1,7 @@
 //! Views: what can be read. Made from committed state only; nothing here changes anything.
 
 mod build;
+mod guards;
 mod kinds;
 mod messages;
 mod past;
@@ -11,6 +12,8 @@ mod what_if;
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
 };
+pub(crate) use guards::waits_for_a_person;
+pub use guards::{AccountView, ApprovalView};
 pub(crate) use kinds::status;
 pub use messages::{
     Message, MessageContext, MessageHandoff, MessageTask, MessageType, Payload, message,
@@ -31,6 +34,7 @@ use baton_protocol::handoff::{
 };
 use baton_protocol::id::{AgentId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId};
 use baton_protocol::lock::{FilePath, LockMode};
+use baton_protocol::policy::Breaker;
 use baton_protocol::text::Text;
 use baton_protocol::time::{Allowance, Timestamp};
 use baton_protocol::trace::TraceParent;
@@ -80,6 +84,9 @@ pub struct AgentView {
     pub status: String,
     /// What that rests on.
     pub health: Health,
+    /// Whether it gets new work, by how it did of late.
+    #[serde(default)]
+    pub breaker: Breaker,
     /// Its credentials, without anything secret.
     pub tokens: Vec<TokenView>,
 }
@@ -176,6 +183,9 @@ pub struct HandoffView {
     pub standing: Value,
     /// What came back.
     pub result: Option<Value>,
+    /// Whether a person must say yes, if one ever had to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalView>,
 }
 
 /// What travels with a handoff.
@@ -305,8 +315,11 @@ pub struct WorkflowView {
     pub handoffs: Vec<HandoffLine>,
     /// Its broadcasts.
     pub broadcasts: Vec<BroadcastView>,
-    /// Tokens that returns reported.
+    /// Tokens that holders reported.
     pub tokens_consumed: u64,
+    /// What it may use, and what it has used.
+    #[serde(default)]
+    pub account: AccountView,
 }
 
 /// A workflow as it was at a moment.

@@ -169,7 +169,7 @@ impl Scene {
         ];
         let (mut world, now) = (World::default(), Timestamp::default());
         // The model is about how work moves; what limits it has tests of its own.
-        (world.policy.max_handoffs, world.policy.breaker.failures) = (u32::MAX, 0);
+        (world.policy.max_handoffs, world.policy.breaker.failures) = (4_096, 0);
         for profile in cast {
             let register = serde_json::from_value(json!({ "register": profile }));
             let register = register.expect("a profile");

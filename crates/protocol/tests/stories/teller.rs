@@ -51,6 +51,8 @@ impl Teller {
             json!({ "id": "clerk", "role": "architect", "max_concurrent_tasks": 1 }),
             json!({ "id": "architect", "role": "architect" }),
         ];
+        // These stories are about how work moves; what limits it has stories of its own.
+        teller.world.policy.max_handoffs = 100;
         for profile in cast {
             let command = serde_json::from_value(json!({ "register": profile }));
             teller.submit(Actor::Operator, command.expect("a profile")).expect("registered");
@@ -231,7 +233,11 @@ impl Teller {
             "type": kind,
             "priority": named("priority"),
             "reason": "your turn",
-            "context": { "constraints": { "deadline": moment(named("deadline")) } },
+            // No two say the same: what repeats is another story.
+            "context": {
+                "constraints": { "deadline": moment(named("deadline")) },
+                "conversation_history": [self.asked],
+            },
             "validation": {
                 "required_capabilities": needs,
                 "autonomy_budget": named("autonomy").map(|n| n.parse::<u64>().expect("a number")),

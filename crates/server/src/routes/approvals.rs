@@ -21,13 +21,20 @@ use crate::caller::Caller;
 use crate::wire::{Asked, Here, Input, Key, Named, Paged, Paging, Problem};
 
 pub(super) fn routes(api: Api) -> Api {
-    api.section("approvals", "Questions that wait for somebody who may decide.")
+    api.section("approvals", "What waits for somebody who may decide.")
         .route(
-            get("/v1/approvals", "list_approvals", "Lists open questions, the oldest first")
-                .detail("Agents see those that they asked, or that they are asked.")
-                .query::<ApprovalsAsked>()
-                .answers::<Vec<HandoffLine>>(200, "A page of questions.")
-                .in_pages(),
+            get(
+                "/v1/approvals",
+                "list_approvals",
+                "Lists what waits for a decision, the oldest first",
+            )
+            .detail(
+                "Questions to somebody above, and handoffs that a person must approve. Agents \
+                     see those that they asked, or that they are asked.",
+            )
+            .query::<ApprovalsAsked>()
+            .answers::<Vec<HandoffLine>>(200, "A page of them.")
+            .in_pages(),
             list,
         )
         .route(

@@ -37,6 +37,12 @@ pub(super) const NAMES: &[&str] = &[
     "wake_hold",
     "settle",
     "prune",
+    "set_policy",
+    "reset_breaker",
+    "approve",
+    "deny",
+    "set_limits",
+    "fall_back",
 ];
 
 pub(super) fn routes(api: Api) -> Api {

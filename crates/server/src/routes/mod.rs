@@ -9,6 +9,7 @@ mod commands;
 mod coordinator;
 mod described;
 mod events;
+mod guards;
 mod handoffs;
 mod inbox;
 mod locks;
@@ -81,6 +82,7 @@ fn all() -> Api {
     let api = handoffs::routes(api);
     let api = inbox::routes(api);
     let api = approvals::routes(api);
+    let api = guards::routes(api);
     let api = locks::routes(api);
     let api = agents::routes(api);
     let api = runs::routes(api);
