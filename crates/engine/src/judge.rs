@@ -48,9 +48,8 @@ impl Rules {
     /// The rule by which a handoff waits: the first that holds and that no person has answered for
     /// good, or else the first that holds.
     fn matched(&self, world: &World, facts: &Facts, now: Timestamp) -> Option<Matched> {
-        let stands = |rule: &ApprovalRule| {
-            world.standing.get(&rule.name).is_some_and(|until| *until > now)
-        };
+        let stands =
+            |rule: &ApprovalRule| world.standing.get(&rule.name).is_some_and(|until| *until > now);
         let mut first = None;
         for (rule, read) in &self.0 {
             let why = match read.as_ref().map_err(Clone::clone).and_then(|read| read.holds(facts)) {
@@ -185,6 +184,10 @@ fn facts(world: &World, decision: &Decision, terms: &Terms) -> Facts {
         paths,
         capabilities: capabilities.map(|one| one.capability_id.to_string()).collect(),
         handoffs: workflow.map_or(0, |workflow| workflow.handoffs.len() as u64),
-        workflow: workflow.map(|w| &w.title).or(begins).map(ToString::to_string).unwrap_or_default(),
+        workflow: workflow
+            .map(|w| &w.title)
+            .or(begins)
+            .map(ToString::to_string)
+            .unwrap_or_default(),
     }
 }

@@ -51,9 +51,9 @@ pub(super) fn rebuilt(world: &World, records: &[Record]) -> Option<Rebuilt> {
     let plain = Submission { id: first.command, actor, command: Command::Pass(Box::new(pass)) };
     let mut as_it_was = plain.clone();
     if let Command::Pass(pass) = &mut as_it_was.command {
-        let found = begun.iter().filter_map(|copy| {
-            Some((copy.terms.to_agent.clone(), matched(world, copy.guarded)?))
-        });
+        let found = begun
+            .iter()
+            .filter_map(|copy| Some((copy.terms.to_agent.clone(), matched(world, copy.guarded)?)));
         pass.matched = found.collect();
     }
     Some(Rebuilt { plain, as_it_was })
@@ -221,4 +221,3 @@ fn matched(world: &World, guarded: &Guarded) -> Option<Matched> {
         }
     }
 }
-

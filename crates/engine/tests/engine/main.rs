@@ -10,6 +10,7 @@ mod calls;
 mod heartbeats;
 mod messages;
 mod replay;
+mod rules;
 mod runs;
 mod scene;
 mod teams;
