@@ -123,12 +123,14 @@ impl Engine {
         };
         let recorded = match self.ledger.transact(request).await {
             Err(TransactError::Refused(refusal)) => {
+                self.meter.refused(&refusal);
                 let refusal = self.veiled(actor, &target, refusal).await?;
                 return self.refused(refusal, accepting).await;
             }
             other => other?,
         };
         self.credentials.note(&recorded.events);
+        self.meter.used(&actor.agent(), &recorded.events);
         match recorded.asked == asked {
             true => Ok(answer(recorded)),
             false => Err(Refusal::KeyReused.into()),

@@ -50,6 +50,8 @@ pub struct AgentGauge {
     pub capacity: u64,
     /// How many handoffs wait for it: to be answered, or for room.
     pub queue: u64,
+    /// Its circuit breaker: `closed`, `open` or `half-open`.
+    pub breaker: &'static str,
 }
 
 impl Engine {
@@ -102,6 +104,7 @@ fn count(world: &World) -> Gauges {
         load: agent.holds.len() as u64,
         capacity: agent.profile.max_concurrent_tasks.into(),
         queue: queues.get(id).copied().unwrap_or(0),
+        breaker: agent.breaker.word(),
     });
     gauges.agents = agents.collect();
     gauges

@@ -2,9 +2,15 @@
 //!
 //! What is counted here begins anew with the process. Nobody waits for anybody to count.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use baton_protocol::event::Event;
+use baton_protocol::handoff::Detail;
+use baton_protocol::id::AgentId;
+use baton_protocol::refusal::Refusal;
 use baton_store::Synced;
 
 use crate::latency::Latencies;
@@ -78,6 +84,10 @@ pub struct Meter {
     pub sync_bytes: Histogram,
     /// How many records each made durable.
     pub sync_records: Histogram,
+    /// Refusals, in the order of [`Refusal::CODES`].
+    refusals: Box<[AtomicU64]>,
+    /// Tokens that agents said they used.
+    tokens: Mutex<BTreeMap<AgentId, u64>>,
     pub(crate) latencies: Latencies,
 }
 
@@ -87,6 +97,8 @@ impl Default for Meter {
             sync_micros: Histogram::new(SYNC_MICROS),
             sync_bytes: Histogram::new(SYNC_BYTES),
             sync_records: Histogram::new(SYNC_RECORDS),
+            refusals: Refusal::CODES.iter().map(|_| AtomicU64::new(0)).collect(),
+            tokens: Mutex::default(),
             latencies: Latencies::default(),
         }
     }
@@ -99,6 +111,36 @@ impl Meter {
         self.sync_records.observe(synced.records);
     }
 
+    /// Counts a refusal.
+    pub(crate) fn refused(&self, refusal: &Refusal) {
+        let code = refusal.code();
+        if let Some(n) = Refusal::CODES.iter().position(|(known, _)| *known == code) {
+            self.refusals[n].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts the tokens that `agent` said it used, if these events tell of any.
+    pub(crate) fn used(&self, agent: &AgentId, events: &[Event]) {
+        let tokens: u64 = events.iter().filter_map(tokens).sum();
+        if tokens == 0 {
+            return;
+        }
+        let mut all = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        *all.entry(agent.clone()).or_default() += tokens;
+    }
+
+    /// Each code of a refusal that was met, with how often.
+    pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self.refusals.iter().map(|count| count.load(Ordering::Relaxed));
+        let codes = Refusal::CODES.iter().map(|(code, _)| *code);
+        codes.zip(counts).filter(|(_, count)| *count > 0)
+    }
+
+    /// Each agent that said so with the tokens that it used.
+    pub fn tokens(&self) -> BTreeMap<AgentId, u64> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Each type of handoff with how long it took to be accepted, in microseconds.
     pub fn acceptance(&self) -> impl Iterator<Item = (&'static str, Reading)> {
         self.latencies.acceptance()
@@ -107,6 +149,17 @@ impl Meter {
     /// Each type of handoff and how it ended, with how long that took from its acceptance on.
     pub fn work(&self) -> impl Iterator<Item = (&'static str, &'static str, Reading)> {
         self.latencies.work()
+    }
+}
+
+/// Tokens that an event says were used.
+fn tokens(event: &Event) -> Option<u64> {
+    match event {
+        Event::Initiated { guarded, .. } => guarded.usage.as_ref().map(|usage| usage.tokens),
+        Event::Closed { usage, .. } => usage.as_ref().map(|usage| usage.tokens),
+        Event::Completed { result: Some(result), .. }
+        | Event::Failed { detail: Detail::Error { result }, .. } => result.tokens_consumed,
+        _ => None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! Nothing is faked. A temporary workspace is made, agents get tokens and act through the same
 //! socket as any other, and the coordinator that is killed is a real process with kill -9.
 
+mod guards;
 mod several;
 mod stage;
 
@@ -39,7 +40,8 @@ pub(crate) fn play(args: &DemoArgs) -> Result<(), Failure> {
     let workflow = pipeline(&stage, &planner, &builder)?;
     silent_tester(&stage, &workflow, &builder, &tester)?;
     several::majority(&stage, &workflow, &builder, [&ann, &bob, &cleo])?;
-    several::rerouted(&stage, &workflow, &builder, [&ann, &bob])?;
+    let handoff = guards::approved(&stage, &workflow, &builder)?;
+    several::rerouted(&stage, &workflow, &handoff, [&ann, &bob])?;
     several::escalation(&stage, &workflow, &bob, &ann)?;
     plug_pulled(&stage, &workflow, &bob)?;
     curtain(stage, &workflow)
@@ -120,7 +122,7 @@ fn silent_tester(
 }
 
 fn plug_pulled(stage: &Stage, work: &Work, holder: &Actor) -> Result<(), Failure> {
-    stage.act("6. kill -9")?;
+    stage.act("7. kill -9")?;
     let before = stage.status()?;
     stage.kill(before.pid)?;
     stage.coordinator(&format!("process {} is killed with SIGKILL", before.pid));

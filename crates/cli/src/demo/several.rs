@@ -51,17 +51,10 @@ pub(super) fn majority(
 pub(super) fn rerouted(
     stage: &Stage,
     work: &Work,
-    builder: &Actor,
+    handoff: &str,
     [ann, bob]: [&Actor; 2],
 ) -> Result<(), Failure> {
-    stage.act("4. A reviewer says no, and the next best is asked")?;
-    let passed = builder.does(json!({ "pass": {
-        "workflow": work.id, "fence": work.fence(), "to_agent": "ann",
-        "reason": "please review and merge",
-        "validation": { "required_capabilities": ["review"] },
-    }}))?;
-    stage.tell(builder, "passes the work to ann, who reviews");
-    let handoff = passed.handoff.map(|id| id.to_string()).unwrap_or_default();
+    stage.act("5. A reviewer says no, and the next best is asked")?;
     let said = ann.does(json!({ "reject": {
         "handoff": handoff, "reason": "I am on holiday from today",
     }}))?;
@@ -86,7 +79,7 @@ pub(super) fn escalation(
     bob: &Actor,
     ann: &Actor,
 ) -> Result<(), Failure> {
-    stage.act("5. A question climbs to a person, and the decision comes back down")?;
+    stage.act("6. A question climbs to a person, and the decision comes back down")?;
     let asked = bob.does(json!({ "pass": {
         "workflow": work.id, "fence": work.fence(), "type": "escalation",
         "reason": "may the old accounts be deleted?",

@@ -115,6 +115,11 @@ impl Stage {
         actors.try_into().map_err(|_| Failure::failed("the cast is incomplete", "please report it"))
     }
 
+    /// Sets the rules, as the operator.
+    pub(super) fn rules(&self, policy: Value) -> Result<(), Failure> {
+        self.operator.command(&read(json!({ "set_policy": policy }))?).map(drop)
+    }
+
     /// Announces an act.
     pub(super) fn act(&self, title: &str) -> Result<(), Failure> {
         let bold = Style::new().bold();

@@ -18,8 +18,10 @@ const STATES: [&str; 7] =
     ["awaiting_approval", "queued", "initiated", "deferred", "accepted", "suspended", "returned"];
 /// The types of handoff.
 const TYPES: [&str; 4] = ["sequential", "delegation", "broadcast", "escalation"];
-/// Whether new work goes to an agent. Circuit breakers will be further states.
+/// Whether an agent can be counted on.
 const HEALTH: [&str; 3] = ["healthy", "unavailable", "unhealthy"];
+/// Whether an agent that failed of late gets new work.
+const BREAKERS: [&str; 3] = ["closed", "open", "half-open"];
 
 /// What the engine knows at one moment.
 #[derive(Debug)]
@@ -31,6 +33,9 @@ pub(super) struct Snapshot {
     sync_records: Reading,
     acceptance: Vec<(&'static str, Reading)>,
     work: Vec<(&'static str, &'static str, Reading)>,
+    refusals: Vec<(&'static str, u64)>,
+    /// Tokens that agents used, by the names that their series have.
+    tokens: BTreeMap<String, u64>,
 }
 
 /// The agents by the names that their series have.
@@ -42,6 +47,7 @@ struct Series {
     capacity: u64,
     queue: u64,
     health: [u64; HEALTH.len()],
+    breaker: [u64; BREAKERS.len()],
 }
 
 impl Snapshot {
@@ -49,6 +55,12 @@ impl Snapshot {
         let mut gauges = engine.gauges().await?;
         let agents = by_name(&std::mem::take(&mut gauges.agents));
         let meter = engine.meter();
+        let mut tokens = BTreeMap::new();
+        for (agent, used) in meter.tokens() {
+            let known = agents.contains_key(agent.as_str());
+            let name = if known { agent.as_str() } else { "other" };
+            *tokens.entry(name.to_owned()).or_default() += used;
+        }
         Ok(Self {
             gauges,
             agents,
@@ -57,6 +69,8 @@ impl Snapshot {
             sync_records: meter.sync_records.read(),
             acceptance: meter.acceptance().collect(),
             work: meter.work().collect(),
+            refusals: meter.refusals().collect(),
+            tokens,
         })
     }
 }
@@ -72,6 +86,9 @@ fn by_name(agents: &[AgentGauge]) -> Agents {
         if let Some(n) = HEALTH.iter().position(|word| *word == agent.status) {
             one.health[n] += 1;
         }
+        if let Some(n) = BREAKERS.iter().position(|word| *word == agent.breaker) {
+            one.breaker[n] += 1;
+        }
     }
     series
 }
@@ -81,6 +98,7 @@ impl Collector for Snapshot {
         let mut page = Page { encoder: &mut encoder };
         self.work(&mut page)?;
         self.agents(&mut page)?;
+        self.guards(&mut page)?;
         self.latencies(&mut page)?;
         self.ledger(&mut page)
     }
@@ -125,7 +143,30 @@ impl Snapshot {
                 .zip(one.health)
                 .map(|(state, is)| ([("agent", name.as_str()), ("state", *state)], is))
         });
-        page.gauges("agent_health", "1 for the state that an agent is in", states)
+        page.gauges("agent_health", "1 for the state that an agent is in", states)?;
+        let states = self.agents.iter().flat_map(|(name, one)| {
+            BREAKERS
+                .iter()
+                .zip(one.breaker)
+                .map(|(state, is)| ([("agent", name.as_str()), ("state", *state)], is))
+        });
+        page.gauges("agent_breaker", "1 for the state of an agent's circuit breaker", states)
+    }
+
+    fn guards(&self, page: &mut Page<'_, '_>) -> fmt::Result {
+        let help = "Commands that the rules turned away, by code";
+        let mut refusals = page.encoder.encode_descriptor("refusals", help, None, COUNTER)?;
+        for (code, count) in &self.refusals {
+            let labels = [("code", *code)];
+            refusals.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(count, None)?;
+        }
+        let help = "Tokens that agents said they used";
+        let mut tokens = page.encoder.encode_descriptor("agent_tokens", help, None, COUNTER)?;
+        for (agent, used) in &self.tokens {
+            let labels = [("agent", agent.as_str())];
+            tokens.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(used, None)?;
+        }
+        Ok(())
     }
 
     fn latencies(&self, page: &mut Page<'_, '_>) -> fmt::Result {
@@ -228,6 +269,7 @@ mod tests {
                 load: 1,
                 capacity: 2,
                 queue: 3,
+                breaker: "closed",
             })
             .collect();
         let series = by_name(&agents);
