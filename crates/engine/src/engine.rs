@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use baton_protocol::command::{Actor, Command, Submission, Wake};
-use baton_protocol::decide;
 use baton_protocol::event::{Event, StreamId};
 use baton_protocol::id::{CommandId, Fence, HandoffId};
 use baton_protocol::limits::BODY_INLINE_BYTES_MAX;
@@ -20,6 +19,7 @@ use tokio::sync::watch;
 use crate::clock::{Clock, SystemClock};
 use crate::credentials::Credentials;
 use crate::heartbeat::Seen;
+use crate::judge::{Judge, Rules};
 use crate::meter::Meter;
 use crate::query::QueryError;
 use crate::run::Runs;
@@ -36,6 +36,7 @@ pub struct Engine {
     pub(crate) runs: Arc<Runs>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) meter: Arc<Meter>,
+    pub(crate) judge: Arc<Judge>,
 }
 
 /// Why a command came to nothing.
@@ -89,8 +90,8 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        let (retention, credentials, runs, seen, meter) = Default::default();
-        Self { ledger, clock, started_at, retention, credentials, runs, seen, meter }
+        let (retention, credentials, runs, seen, meter, judge) = Default::default();
+        Self { ledger, clock, started_at, retention, credentials, runs, seen, meter, judge }
     }
 
     /// Takes a command from any entry, decides it, and records what was decided.
@@ -111,13 +112,14 @@ impl Engine {
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
         let (actor, target) = (submission.actor.clone(), submission.target());
+        let judge = self.judge.clone();
         let request = Request {
             target: target.clone(),
             command: submission.id,
             asked,
             by: by(&submission.actor),
             now: self.clock.now(),
-            decide: Box::new(move |world, now| decide(world, &submission, now)),
+            decide: Box::new(move |world, now| judge.decide(world, &submission, now)),
         };
         let recorded = match self.ledger.transact(request).await {
             Err(TransactError::Refused(refusal)) => {
@@ -135,8 +137,14 @@ impl Engine {
         }
     }
 
-    /// Adds what only history knows to a command that is about what is over.
+    /// Adds what only history knows to a command that is about what is over, and reads the rules of
+    /// a policy.
     async fn look_up(&self, mut submission: Submission) -> Result<Submission, SubmitError> {
+        if let (Command::SetPolicy(policy), Actor::Operator) =
+            (&submission.command, &submission.actor)
+        {
+            Rules::check(policy)?;
+        }
         if let (Command::Prune(prune), Actor::Operator) =
             (&mut submission.command, &submission.actor)
         {

@@ -13,6 +13,7 @@ mod gauges;
 mod health;
 mod heartbeat;
 mod history;
+mod judge;
 mod latency;
 mod lists;
 mod meter;
@@ -32,6 +33,7 @@ mod timers;
 mod token;
 mod veil;
 pub mod view;
+mod what_if;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use credentials::Credential;

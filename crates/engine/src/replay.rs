@@ -95,22 +95,24 @@ impl Engine {
     ) -> Result<Replay, QueryError> {
         let workflow = Some(*id.as_bytes());
         let mut own = Reader::new(self, moment, Filter { workflow, ..Filter::default() });
-        let locks = |after_seq| {
-            let kinds = vec!["locked".to_owned()];
+        let of_kind = |kind: &str, after_seq| {
+            let kinds = vec![kind.to_owned()];
             Reader::new(self, moment, Filter { kinds, after_seq, ..Filter::default() })
         };
-        let mut others = locks(None);
+        let mut agents = of_kind("registered", None);
+        let mut locks = of_kind("locked", None);
         let mut replay = Replay::of(id);
         while let Some(record) = own.next().await? {
             let held = replay.has_locks();
-            others.tell(&mut replay, Some(record.seq)).await?;
+            agents.tell(&mut replay, Some(record.seq), |_| true).await?;
+            locks.tell(&mut replay, Some(record.seq), Replay::has_locks).await?;
             replay.take(&record);
             if !held && replay.has_locks() {
                 // What others locked before could take nothing from it.
-                others = locks(Some(record.seq));
+                locks = of_kind("locked", Some(record.seq));
             }
         }
-        others.tell(&mut replay, None).await?;
+        locks.tell(&mut replay, None, Replay::has_locks).await?;
         Ok(replay)
     }
 }
@@ -158,9 +160,14 @@ impl<'a> Reader<'a> {
         Ok(self.next.as_ref())
     }
 
-    /// Tells `replay` what was recorded before the record `before`, for as long as it can matter.
-    async fn tell(&mut self, replay: &mut Replay, before: Option<u64>) -> Result<(), QueryError> {
-        while replay.has_locks() {
+    /// Tells `replay` what was recorded before the record `before`, for as long as it `matters`.
+    async fn tell(
+        &mut self,
+        replay: &mut Replay,
+        before: Option<u64>,
+        matters: impl Fn(&Replay) -> bool,
+    ) -> Result<(), QueryError> {
+        while matters(replay) {
             let Some(record) = self.peek().await? else { return Ok(()) };
             if before.is_some_and(|before| record.seq >= before) {
                 return Ok(());

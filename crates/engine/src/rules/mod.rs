@@ -20,11 +20,15 @@ pub use facts::{Facts, KNOWN};
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock};
 
-use cel::{Context, ExecutionError, Program, Value};
+use cel::{Context, Env, ExecutionError, Program, Value};
 
 /// Bytes of the words with which a rule tells what went wrong.
 const WORDS_MAX: usize = 200;
+
+/// The functions of the language; making it anew for each rule takes longer than to judge one.
+static LANGUAGE: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
 /// A rule that can be judged.
 #[derive(Debug)]
@@ -141,7 +145,7 @@ impl Rule {
     fn judged(&self, facts: &Facts) -> Result<Value, Fault> {
         facts.bounded(&self.uses).map_err(Fault::Ours)?;
         let run = || {
-            let mut context = Context::default();
+            let mut context = Context::with_env(LANGUAGE.clone());
             facts.fill(&mut context, &self.uses);
             self.program.execute(&context)
         };

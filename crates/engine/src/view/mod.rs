@@ -7,6 +7,7 @@ mod messages;
 mod past;
 mod proof;
 mod sight;
+mod what_if;
 
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
@@ -21,6 +22,7 @@ pub(crate) use past::Ended;
 pub use past::Replay;
 pub use proof::{Exported, Prunable, PrunableLine, Signed, Verified};
 pub(crate) use sight::{Hidden, Sight, may_see};
+pub use what_if::{WhatIf, WhatIfRow};
 
 use std::collections::BTreeMap;
 

@@ -10,9 +10,10 @@ use baton_store::Record;
 
 /// A workflow that is told again, record by record.
 ///
-/// Only one thing that others do reaches into it: who locks a file whose lock has lapsed takes the
-/// lapsed lock away. So beside its own records it wants to hear of the locks of others, for as long
-/// as it has locks itself; of all else it makes nothing.
+/// Little that others do reaches into it. Who locks a file whose lock has lapsed takes the lapsed
+/// lock away, and whether an agent counts as a member depends on what is known of it. So beside its
+/// own records it hears of registered agents, and of the locks of others for as long as it has
+/// locks itself; of all else it makes nothing.
 #[derive(Debug)]
 pub struct Replay {
     id: WorkflowId,
@@ -84,15 +85,20 @@ impl Replay {
 
     /// Hears of a record of another stream. Of its own there is nothing to hear.
     pub(crate) fn hear(&mut self, record: &Record) {
-        let (StreamId::Workflow(other), Event::Locked { fence, by, paths, mode, until }) =
-            (&record.stream, &record.event)
-        else {
-            return;
-        };
-        if *other == self.id {
-            return;
+        match (&record.stream, &record.event) {
+            (StreamId::Workflow(other), Event::Locked { .. }) if *other != self.id => {
+                self.locked(*other, record);
+            }
+            (StreamId::Agent(_), event @ Event::Registered { .. }) => {
+                evolve(&mut self.world, &record.stream, event, record.at);
+            }
+            _ => (),
         }
-        let (workflow, fence) = (*other, *fence);
+    }
+
+    fn locked(&mut self, other: WorkflowId, record: &Record) {
+        let Event::Locked { fence, by, paths, mode, until } = &record.event else { return };
+        let (workflow, fence) = (other, *fence);
         let lock = Lock { workflow, fence, by: by.clone(), mode: *mode, until: *until };
         for path in paths {
             if !self.world.locks.on(path).is_empty() {

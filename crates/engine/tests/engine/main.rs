@@ -11,6 +11,7 @@ mod heartbeats;
 mod messages;
 mod objects;
 mod replay;
+mod rules;
 mod runs;
 mod scene;
 mod teams;

@@ -66,6 +66,11 @@ impl Scene {
         self.clock.pass(span.parse::<Allowance>().expect("a span"));
     }
 
+    /// How many records there are.
+    pub(crate) async fn ledger_lines(&self) -> u64 {
+        self.engine.status().await.expect("a status").records
+    }
+
     pub(crate) async fn state(&self, passed: &Answer) -> String {
         let id = passed.handoff.expect("a handoff");
         self.engine.handoff(Actor::Operator, id).await.expect("it is there").line.state

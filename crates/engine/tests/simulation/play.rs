@@ -13,7 +13,7 @@ use crate::moves;
 use crate::stage::{Halt, Memories, Stage, Went};
 
 /// Steps after which it is kept how something is shown, to look back at it in the end.
-const STEPS_PER_VIEW: u32 = 20;
+const STEPS_PER_VIEW: u32 = 80;
 
 /// How a run went that did not go well.
 pub(crate) struct Failure {

@@ -35,6 +35,7 @@ mod wake;
 
 pub use goto::plain;
 pub use guard::approval::content_hash;
+pub use guard::limits::begun_under;
 
 use crate::command::{Actor, Command, Submission};
 use crate::event::Decision;

@@ -84,7 +84,7 @@ impl Default for Policy {
 
 impl Policy {
     /// Refuses rules that are too many, or of which two have one name.
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
+    pub fn check(&self) -> Result<(), Refusal> {
         let most = [
             ("approval rules", self.approval.len(), APPROVAL_RULES_MAX),
             ("prices", self.prices.len(), PRICES_MAX),

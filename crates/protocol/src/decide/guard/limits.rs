@@ -6,6 +6,7 @@ use super::Begins;
 use crate::account::{Left, Limits, Payer, is_part};
 use crate::agent::Role;
 use crate::command::{Actor, Submission, Used};
+use crate::event::Event;
 use crate::handoff::{Constraints, Handoff};
 use crate::id::{AgentId, Fence};
 use crate::limits::HANDOFFS_ALLOWED_MAX;
@@ -30,16 +31,7 @@ pub(in crate::decide) fn of_new_work(
         Asked::Complex => Class::Complex,
         Asked::Auto => classify(request, pieces).0,
     });
-    let given = match class.map(|class| policy.classes.of(class)) {
-        None => Limits { handoffs: Some(policy.max_handoffs), ..Limits::default() },
-        Some(effort) => Limits {
-            class,
-            handoffs: Some(effort.max_handoffs),
-            agents: Some(effort.max_agents),
-            tokens: Some(effort.max_tokens),
-            cost: effort.max_cost,
-        },
-    };
+    let given = given(policy, class);
     let limits = Limits {
         handoffs: within(ask, given.handoffs, constraints.handoffs)?,
         tokens: within(ask, given.tokens, constraints.budget)?,
@@ -57,6 +49,51 @@ pub(in crate::decide) fn of_new_work(
         }
     };
     Ok((limits, independent))
+}
+
+/// What a policy gives to work of this class.
+fn given(policy: &Policy, class: Option<Class>) -> Limits {
+    match class.map(|class| policy.classes.of(class)) {
+        None => Limits { handoffs: Some(policy.max_handoffs), ..Limits::default() },
+        Some(effort) => Limits {
+            class,
+            handoffs: Some(effort.max_handoffs),
+            agents: Some(effort.max_agents),
+            tokens: Some(effort.max_tokens),
+            cost: effort.max_cost,
+        },
+    }
+}
+
+/// The beginning of work as it would have been recorded under `policy`, where it was recorded under
+/// `was`: with what it may use, and whether agents pass it on. Nothing for any other event.
+///
+/// Nobody recorded whether handoffs were asked for or left to the policy, so they count as left to
+/// it; and what an agent asked for beyond the policy's measure comes down to it.
+pub fn begun_under(policy: &Policy, was: &Policy, event: &Event) -> Option<Event> {
+    let mut event = event.clone();
+    let Event::Started { by, constraints, limits, independent, .. } = &mut event else {
+        return None;
+    };
+    let person = *by == AgentId::operator();
+    let given = given(policy, limits.class);
+    *limits = Limits {
+        handoffs: at_most(person, given.handoffs, constraints.handoffs),
+        tokens: at_most(person, given.tokens, constraints.budget),
+        cost: at_most(person, given.cost, constraints.cost),
+        ..given
+    };
+    if policy.mode != was.mode {
+        *independent = policy.mode == Mode::Independent;
+    }
+    Some(event)
+}
+
+fn at_most<T: Ord + Copy>(person: bool, given: Option<T>, asked: Option<T>) -> Option<T> {
+    match (given, asked) {
+        (Some(given), Some(asked)) if !person => Some(given.min(asked)),
+        (given, asked) => asked.or(given),
+    }
 }
 
 fn within<T: PartialOrd + Copy>(
