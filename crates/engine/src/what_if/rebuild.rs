@@ -122,6 +122,7 @@ fn passed(terms: &Terms, guarded: &Guarded, kind: PassKind, now: Timestamp) -> P
         priority: Some(terms.priority),
         context: PassContext {
             task_id: terms.task.clone(),
+            custom: terms.custom.clone(),
             conversation_history: terms.history.clone(),
             constraints,
             traceparent: terms.traceparent,
@@ -159,6 +160,8 @@ fn broadcast(pass: &mut Pass, records: &[Record], begun: &[Copy<'_>]) {
     let recipient = |copy: &Copy<'_>| Recipient {
         agent: copy.terms.to_agent.clone(),
         return_expected: copy.terms.kind.back().is_some(),
+        task: copy.terms.task.clone(),
+        custom: copy.terms.custom.clone(),
     };
     pass.to_agents = begun.iter().map(recipient).collect();
     pass.return_protocol = back(begun.iter().find_map(|copy| copy.terms.kind.back()));
