@@ -4,6 +4,8 @@
 mod desk;
 #[path = "cli/edges.rs"]
 mod edges;
+#[path = "cli/objects.rs"]
+mod objects;
 #[path = "cli/runs.rs"]
 mod runs;
 #[path = "cli/service.rs"]
