@@ -3,6 +3,8 @@
 
 #[path = "crash/coordinator.rs"]
 mod coordinator;
+#[path = "bad_input/objects.rs"]
+mod objects;
 #[path = "bad_input/scene.rs"]
 mod scene;
 #[path = "bad_input/table.rs"]
@@ -27,7 +29,7 @@ const SOCKET: &str = "BATON_TEST_SOCKET";
 fn bad_input_is_refused_once_and_changes_nothing() {
     let mut play = Play::new();
     let good = good();
-    let fields = rows(table::FIELDS);
+    let fields = [table::FIELDS, objects::FIELDS].map(rows).concat();
     assert!(fields.len() > 150, "the table was not read: {} rows", fields.len());
     for row in &fields {
         let (path, who, command) = spoilt(row, &good);
@@ -52,7 +54,7 @@ fn bad_input_is_refused_once_and_changes_nothing() {
 #[test]
 fn what_may_not_be_is_refused_by_its_name_and_nothing_is_recorded() {
     let mut play = Play::new();
-    for row in rows(table::REFUSED) {
+    for row in [table::REFUSED, objects::REFUSED].map(rows).concat() {
         let [who, status, code, command] = words(&row);
         let status = status.parse().expect("a status");
         let command = play.scene.spelled(command);

@@ -15,6 +15,7 @@ operator {"cancel": {"handoff": "$waiting4", "reason": "r"}}
 builder  {"progress": {"workflow": "$held_work", "fence": 2}}
 builder  {"return": {"handoff": "$held", "fence": 2, "status": "success"}}
 operator {"complete": {"workflow": "$open2"}}
+operator {"goto": {"workflow": "$open5", "goto": "builder"}}
 operator {"cancel_workflow": {"workflow": "$open3", "reason": "r"}}
 operator {"set_variables": {"workflow": "$open4", "changes": {"branch": "main"}}}
 operator {"add_artifact": {"workflow": "$open4", "artifact": {"path": "a.rs"}}}
