@@ -4,6 +4,8 @@
 mod desk;
 #[path = "cli/edges.rs"]
 mod edges;
+#[path = "cli/flow.rs"]
+mod flow;
 #[path = "cli/runs.rs"]
 mod runs;
 #[path = "cli/service.rs"]

@@ -73,7 +73,8 @@ fn deeds(flow: &Flow) -> BTreeMap<AgentId, Deeds> {
 
 /// By whoever of each came first.
 fn in_order(all: &[&AgentId], mut slots: Vec<Slot>) -> Vec<Slot> {
-    let place: BTreeMap<&AgentId, usize> = all.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+    let place: BTreeMap<&AgentId, usize> =
+        all.iter().enumerate().map(|(at, id)| (*id, at)).collect();
     let at = |agent: &AgentId| place.get(agent).copied().unwrap_or(usize::MAX);
     for slot in &mut slots {
         slot.agents.sort_by_key(&at);

@@ -10,7 +10,8 @@ use crate::words::{card_lines, layers, node_lines};
 /// A flow as a Mermaid flowchart.
 pub fn mermaid(flow: &Flow) -> String {
     let picture = Picture::of(flow, Room::PAGE);
-    let title = picture.title.replace('\\', "\\\\").replace('"', "\\\"");
+    // In YAML, and without a sign that could make it a directive.
+    let title = picture.title.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "\\x25");
     let config = "config:\n  flowchart:\n    wrappingWidth: 360";
     let mut out = format!("---\ntitle: \"{title}\"\n{config}\n---\nflowchart TD\n");
     for note in std::iter::once(&picture.summary).chain(&picture.notes) {

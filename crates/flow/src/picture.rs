@@ -235,9 +235,7 @@ impl<'a> Draft<'a> {
         let by = self.node_of(&end.by);
         let (kind, word) = match self.flow.status {
             FlowStatus::Cancelled => (NodeKind::Cancelled, "cancelled"),
-            FlowStatus::Completed | FlowStatus::Open => {
-                (NodeKind::Completed, "completed")
-            }
+            FlowStatus::Completed | FlowStatus::Open => (NodeKind::Completed, "completed"),
         };
         let note = end.words.as_deref().map(plain);
         let at = self.nodes.len();

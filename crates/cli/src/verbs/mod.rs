@@ -10,6 +10,7 @@ mod cancel;
 mod completions;
 mod demo;
 mod escalate;
+mod flow;
 mod front;
 mod health;
 mod holder;
@@ -73,6 +74,7 @@ pub(crate) enum Verb {
     Unlock(lock::Unlock),
     List(list::List),
     Show(show::Show),
+    Flow(flow::Flow),
     Logs(reached::Logs),
     Stats(stats::Stats),
     Top(top::Top),
@@ -119,6 +121,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Unlock(unlock) => unlock.run(&session(global, out)?),
         Verb::List(list) => list.run(&session(global, out)?),
         Verb::Show(show) => show.run(&session(global, out)?),
+        Verb::Flow(flow) => flow.run(&session(global, out)?),
         Verb::Logs(logs) => logs.run(&session(global, out)?),
         Verb::Top(top) => top.run(session(global, out)?),
         Verb::Stats(stats) => stats.run(&session(global, out)?),

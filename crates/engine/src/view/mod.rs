@@ -1,6 +1,7 @@
 //! Views: what can be read. Made from committed state only; nothing here changes anything.
 
 mod build;
+mod flow;
 mod kinds;
 mod messages;
 mod past;
@@ -10,6 +11,7 @@ mod sight;
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
 };
+pub(crate) use flow::{Tale, flow};
 pub(crate) use kinds::status;
 pub use messages::{
     Message, MessageContext, MessageHandoff, MessageTask, MessageType, Payload, message,

@@ -7,7 +7,8 @@ use super::{Graph, Item, Layout, Link, Size, Spacing, What};
 pub(super) fn layered(graph: &Graph, spacing: Spacing) -> Layout {
     let ranks = ranks(graph);
     let deepest = ranks.iter().max().map_or(0, |rank| rank * 2);
-    let loops = graph.edges.iter().any(|join| join.from == join.to && ranks[join.from] * 2 == deepest);
+    let loops =
+        graph.edges.iter().any(|join| join.from == join.to && ranks[join.from] * 2 == deepest);
     let mut layout = Layout {
         layers: vec![Vec::new(); if graph.nodes.is_empty() { 0 } else { deepest + 1 }],
         ..Layout::default()

@@ -144,9 +144,7 @@ pub(super) fn sign(out: &mut Out, standing: Standing, (x, y): (i32, i32)) {
         Standing::PassedOn => "M6 10.5L6 2M2.5 5.5L6 2L9.5 5.5",
         Standing::Cancelled => "M6 1.5A4.5 4.5 0 1 0 6 10.5A4.5 4.5 0 1 0 6 1.5M3 9L9 3",
     };
-    out.add(format!(
-        "<path class=\"sign {hue}\" transform=\"translate({x} {y})\" d=\"{path}\"/>"
-    ));
+    out.add(format!("<path class=\"sign {hue}\" transform=\"translate({x} {y})\" d=\"{path}\"/>"));
 }
 
 /// What stands before a line: a sheet, what was said, an arrow that goes round, one that comes back.

@@ -87,9 +87,8 @@ fn body(handoff: &FlowHandoff, told: bool, indent: usize, width: usize) -> Strin
 pub(super) fn legend(flow: &Flow, width: usize) -> String {
     let occurs = |standing: &Standing| flow.handoffs.iter().any(|one| one.standing == *standing);
     let tried = flow.handoffs.iter().any(|one| !one.tries.is_empty());
-    let shown = |standing: &Standing| {
-        occurs(standing) || (tried && *standing == Standing::Rejected)
-    };
+    let shown =
+        |standing: &Standing| occurs(standing) || (tried && *standing == Standing::Rejected);
     let mut entries: Vec<(String, String)> = Standing::ALL
         .into_iter()
         .filter(shown)

@@ -179,11 +179,9 @@ pub(crate) fn open() -> Flow {
         },
     ];
     let mut flow = with_agents(flow);
-    for (name, holds) in [
-        ("planner", Holding::Whole),
-        ("builder", Holding::Waits),
-        ("architect", Holding::Part),
-    ] {
+    for (name, holds) in
+        [("planner", Holding::Whole), ("builder", Holding::Waits), ("architect", Holding::Part)]
+    {
         let agent = flow.agents.iter_mut().find(|agent| agent.id.as_str() == name);
         agent.expect("it is there").holds = Some(holds);
     }
