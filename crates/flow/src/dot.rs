@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use crate::model::Flow;
-use crate::picture::{Card, Edge, Node, NodeKind, Picture, Room};
+use crate::picture::{Card, Edge, Node, NodeKind};
 use crate::standing::{Hue, Stroke};
-use crate::words::{card_lines, layers, node_lines};
+use crate::words::{card_lines, layers, node_lines, page};
 
 /// A flow in the DOT language.
 pub fn dot(flow: &Flow) -> String {
-    let picture = Picture::of(flow, Room::PAGE);
+    let picture = page(flow);
     let heading: Vec<&str> = [picture.title.as_str(), picture.summary.as_str()]
         .into_iter()
         .chain(picture.notes.iter().map(String::as_str))

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use crate::model::Flow;
-use crate::picture::{Card, Edge, Node, NodeKind, Picture, Room};
+use crate::picture::{Card, Edge, Node, NodeKind, Picture};
 use crate::standing::{Hue, Stroke};
-use crate::words::{card_lines, layers, node_lines};
+use crate::words::{card_lines, layers, node_lines, page};
 
 /// A flow as a Mermaid flowchart.
 pub fn mermaid(flow: &Flow) -> String {
-    let picture = Picture::of(flow, Room::PAGE);
+    let picture = page(flow);
     // In YAML, and without a sign that could make it a directive.
     let title = picture.title.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "\\x25");
     let config = "config:\n  flowchart:\n    wrappingWidth: 360";

@@ -26,6 +26,8 @@ pub struct Room {
 impl Room {
     /// A page of a report.
     pub const PAGE: Self = Self { agents: 12, cards: 4, pairs: 36, broadcasts: 6 };
+    /// A page on which everything stands side by side, and so must be fewer.
+    pub(crate) const CROWDED: Self = Self { agents: 8, cards: 4, pairs: 24, broadcasts: 4 };
 }
 
 /// A graph to be drawn. Its nodes stand in the order in which they came to the work.

@@ -1,15 +1,28 @@
-//! What the drawings that other programs lay out have in common: their lines of text, and the order
-//! of our own layout, so that all drawings tell the same story from top to bottom.
+//! What the drawings for a page have in common: how much of a flow they show, and, for those that
+//! other programs lay out, their lines of text and the order of our own layout, so that all of them
+//! tell the same story from top to bottom.
 
 use crate::layout::{What, layout};
-use crate::picture::{Card, Node, Picture, Words};
+use crate::model::Flow;
+use crate::picture::{Card, Node, Picture, Room, Words};
 use crate::svg::{AIR, measured};
 use crate::text::{cells, cut, wrapped};
 
+/// Wider than this, a page in a report cannot be read.
+const PAGE_WIDTH: i32 = 1_700;
 /// Columns of one line of words.
 const COLUMNS: usize = 36;
 /// Lines of one kind of words.
 const LINES_MAX: usize = 2;
+
+/// What of a flow is drawn on a page.
+pub(crate) fn page(flow: &Flow) -> Picture {
+    let picture = Picture::of(flow, Room::PAGE);
+    match layout(&measured(&picture), AIR).width > PAGE_WIDTH {
+        true => Picture::of(flow, Room::CROWDED),
+        false => picture,
+    }
+}
 
 /// The nodes of each layer, from top to bottom and left to right.
 pub(crate) fn layers(picture: &Picture) -> Vec<Vec<usize>> {

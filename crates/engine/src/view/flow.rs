@@ -263,9 +263,8 @@ impl Carried {
         artifacts.sort_by_key(|artifact| (artifact.created_at, artifact.id));
         let mut carried = Self::default();
         for artifact in artifacts {
-            let leads = |way: &&Way<'_>| {
-                *way.by == artifact.created_by && way.at >= artifact.created_at
-            };
+            let leads =
+                |way: &&Way<'_>| *way.by == artifact.created_by && way.at >= artifact.created_at;
             let Some(first) = ways.iter().find(leads) else { continue };
             // All copies of a broadcast carry the same.
             let same = |way: &&Way<'_>| match first.group {

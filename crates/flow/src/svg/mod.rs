@@ -10,9 +10,10 @@ use std::fmt::Write;
 
 use crate::layout::{Graph, Item, Join, Layout, Link, Size, Spacing, What, layout};
 use crate::model::Flow;
-use crate::picture::{Edge, Picture, Room};
+use crate::picture::{Edge, Picture};
 use crate::standing::{Hue, Stroke};
 use crate::text::{cut, thousandths, width};
+use crate::words::page;
 
 /// Around everything.
 const MARGIN: i32 = 32;
@@ -28,7 +29,7 @@ pub(crate) const AIR: Spacing = Spacing { between: 26, port: 26, bend: 18 };
 
 /// A flow as an SVG document.
 pub fn svg(flow: &Flow) -> String {
-    let picture = Picture::of(flow, Room::PAGE);
+    let picture = page(flow);
     let mut layout = layout(&measured(&picture), AIR);
     layout.stack(gap);
     let legend = legend::Legend::of(&picture);

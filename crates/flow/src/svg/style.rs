@@ -28,6 +28,7 @@ font-size:12px;fill:#1d2530}\
 .heavy{stroke-width:3.25}\
 .dotted{stroke-dasharray:1.5 5;stroke-linecap:round;stroke-width:2.25}\
 .dashed{stroke-dasharray:7 5}\
+.hollow{fill:#fff;stroke-width:1.25}\
 .card.dotted{stroke-width:1.75}\
 .white{fill:#fff}\
 ";
@@ -41,7 +42,7 @@ text{fill:#e6ebf2}\
 .inner{stroke:#a9b4c2}\
 .icon{fill:#c9d2de}\
 .dot{fill:#e6ebf2}\
-.card{fill:#171d26}\
+.card,.hollow{fill:#171d26}\
 .white{fill:#12171f}\
 ";
 
@@ -82,7 +83,7 @@ pub(super) fn markers() -> String {
             "<marker id=\"to-{name}\" refX=\"11\" refY=\"6\" {frame}>\
              <path class=\"f-{name}\" d=\"M1 1L11 6L1 11L3.5 6Z\"/></marker>\
              <marker id=\"back-{name}\" refX=\"11\" refY=\"6\" {frame}>\
-             <path class=\"card {name}\" d=\"M2 1.5L10.5 6L2 10.5Z\"/></marker>"
+             <path class=\"hollow {name}\" d=\"M2 1.5L10.5 6L2 10.5Z\"/></marker>"
         );
     }
     defs.push_str("</defs>");
