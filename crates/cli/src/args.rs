@@ -112,7 +112,7 @@ const THEMES: &[(&str, &[&str])] = &[
     ),
     ("Guard", &["policy", "approvals", "approve", "deny", "limits", "breaker", "fall-back"]),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
-    ("Look", &["list", "show", "logs", "top", "stats", "audit"]),
+    ("Look", &["list", "show", "flow", "logs", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
     ("See it", &["demo", "bench"]),
 ];
@@ -285,6 +285,7 @@ mod tests {
             Look:
               list         List workflows, or handoffs
               show         Show a workflow, or a handoff with its life step by step
+              flow         Draw a workflow: who passed what to whom, and how it went
               logs         Show what a command agent says while it works on a handoff
               top          Watch agents, queues and running work
               stats        Count handoffs, workflows and records

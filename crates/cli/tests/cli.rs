@@ -4,6 +4,8 @@
 mod desk;
 #[path = "cli/edges.rs"]
 mod edges;
+#[path = "cli/flow.rs"]
+mod flow;
 #[path = "cli/guards.rs"]
 mod guards;
 #[path = "cli/objects.rs"]

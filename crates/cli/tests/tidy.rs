@@ -20,10 +20,11 @@ const LINE_COLUMNS_MAX: usize = 100;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("store", &["protocol"]),
-    ("engine", &["protocol", "store"]),
+    ("flow", &["protocol"]),
+    ("engine", &["protocol", "store", "flow"]),
     ("tags", &[]),
-    ("server", &["protocol", "engine"]),
-    ("cli", &["protocol", "engine", "tags", "server"]),
+    ("server", &["protocol", "engine", "flow"]),
+    ("cli", &["protocol", "engine", "flow", "tags", "server"]),
 ];
 
 /// What a pure decision cannot have: a clock, randomness, input and output, waiting.

@@ -9,6 +9,7 @@ mod clock;
 mod credentials;
 mod cursor;
 mod engine;
+mod flow;
 mod gauges;
 mod health;
 mod heartbeat;

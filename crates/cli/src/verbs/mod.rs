@@ -10,6 +10,7 @@ mod cancel;
 mod completions;
 mod demo;
 mod escalate;
+mod flow;
 mod front;
 mod goto;
 mod guard;
@@ -79,6 +80,7 @@ pub(crate) enum Verb {
     List(list::List),
     Show(show::Show),
     Replay(replay::Replay),
+    Flow(flow::Flow),
     Logs(reached::Logs),
     Stats(stats::Stats),
     Top(top::Top),
@@ -129,6 +131,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::List(list) => list.run(&session(global, out)?),
         Verb::Show(show) => show.run(&session(global, out)?),
         Verb::Replay(replay) => replay.run(&session(global, out)?),
+        Verb::Flow(flow) => flow.run(&session(global, out)?),
         Verb::Logs(logs) => logs.run(&session(global, out)?),
         Verb::Top(top) => top.run(session(global, out)?),
         Verb::Stats(stats) => stats.run(&session(global, out)?),

@@ -90,6 +90,7 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("set_variable", Change, r#"{"fence": 2, "value": 1}"#),
     ("set_variables", Change, r#"{"fence": 2, "changes": {"a": 1}}"#),
     ("show_agent", Look, ""),
+    ("show_flow", Part, ""),
     ("show_handoff", Part, ""),
     ("show_inbox", Look, ""),
     ("show_log", Part, ""),

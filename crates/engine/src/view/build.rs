@@ -88,7 +88,7 @@ pub(crate) fn handoff_line(id: WorkflowId, workflow: &Workflow, handoff: &Handof
 }
 
 /// How a handoff ended, in words.
-fn said(detail: &Detail) -> String {
+pub(super) fn said(detail: &Detail) -> String {
     match detail {
         Detail::Rejected { reason }
         | Detail::Cancelled { reason, .. }

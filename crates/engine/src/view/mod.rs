@@ -1,6 +1,7 @@
 //! Views: what can be read. Made from committed state only; nothing here changes anything.
 
 mod build;
+mod flow;
 mod guards;
 mod kinds;
 mod messages;
@@ -12,6 +13,7 @@ mod what_if;
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
 };
+pub(crate) use flow::{Tale, flow};
 pub(crate) use guards::waits_for_a_person;
 pub use guards::{AccountView, ApprovalView};
 pub(crate) use kinds::status;

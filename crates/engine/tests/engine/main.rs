@@ -7,6 +7,7 @@ use baton_protocol::command::{Actor, Submission};
 use serde_json::{Value, json};
 
 mod calls;
+mod flow;
 mod heartbeats;
 mod messages;
 mod objects;

@@ -142,6 +142,9 @@ fn answer_of(answer: &Answered, schemas: &mut Schemas) -> Value {
     if let Some((media, schema)) = &answer.content {
         described["content"] = json!({ *media: { "schema": schema(schemas) } });
     }
+    for media in &answer.texts {
+        described["content"][*media] = json!({ "schema": { "type": "string" } });
+    }
     for (name, says) in &answer.headers {
         described["headers"][name] = json!({ "description": says, "schema": { "type": "string" } });
     }

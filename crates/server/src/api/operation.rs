@@ -73,6 +73,8 @@ pub(super) struct Answered {
     pub(super) says: &'static str,
     pub(super) headers: Vec<(&'static str, &'static str)>,
     pub(super) content: Option<(&'static str, Describe)>,
+    /// The same as text of these kinds, for those who ask for it.
+    pub(super) texts: Vec<&'static str>,
 }
 
 pub(crate) fn get(path: &'static str, id: &'static str, summary: &'static str) -> Operation {
@@ -201,13 +203,23 @@ impl Operation {
     ) -> Self {
         let schema: Describe = Box::new(|schemas| schemas.answered::<T>());
         let content = Some((media, schema));
-        self.answers.push(Answered { status, says, headers: Vec::new(), content });
+        let (headers, texts) = Default::default();
+        self.answers.push(Answered { status, says, headers, content, texts });
         self
     }
 
     /// The answer, without a body.
     pub(crate) fn answers_nothing(mut self, status: u16, says: &'static str) -> Self {
-        self.answers.push(Answered { status, says, headers: Vec::new(), content: None });
+        let (headers, texts) = Default::default();
+        self.answers.push(Answered { status, says, headers, content: None, texts });
+        self
+    }
+
+    /// The latest answer can come as text of these kinds, too.
+    pub(crate) fn or_text(mut self, media: &[&'static str]) -> Self {
+        if let Some(answer) = self.answers.last_mut() {
+            answer.texts.extend(media);
+        }
         self
     }
 

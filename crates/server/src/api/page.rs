@@ -116,9 +116,9 @@ fn answers(document: &Value, responses: &Value) -> Markup {
 }
 
 fn answered(document: &Value, response: &Value) -> Markup {
-    let content = response["content"].as_object().and_then(|all| all.iter().next());
+    let content = response["content"].as_object().into_iter().flatten();
     html! {
-        @if let Some((media, content)) = content {
+        @for (media, content) in content {
             details {
                 summary { code { (media) } " " (kind(&content["schema"])) }
                 pre { (pretty(&sketch(document, &content["schema"], 0))) }

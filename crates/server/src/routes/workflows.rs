@@ -2,8 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use baton_engine::view::{Answer, WorkflowLine, WorkflowView};
 use baton_engine::{Page, WorkflowQuery};
+use baton_flow::Flow;
 use baton_protocol::command::{CancelWorkflow, Complete, Goto, Progress, Reassign, Start};
 use baton_protocol::id::WorkflowId;
 use schemars::JsonSchema;
@@ -15,6 +18,10 @@ use super::{Answered, Shared, Which};
 use crate::api::{Api, Change, get, post};
 use crate::caller::Caller;
 use crate::wire::{Asked, Here, Named, Paged, Paging, Problem};
+
+const MERMAID: &str = "text/vnd.mermaid";
+const DOT: &str = "text/vnd.graphviz";
+const SVG: &str = "image/svg+xml";
 
 pub(super) fn routes(api: Api) -> Api {
     const WORKFLOW: &[(&str, &[&str])] = &[("id", &["workflow"])];
@@ -39,6 +46,19 @@ pub(super) fn routes(api: Api) -> Api {
                 .answers::<WorkflowView>(200, "The workflow.")
                 .refuses(&["unknown-workflow"]),
             show,
+        )
+        .route(
+            get("/v1/workflows/{id}/flow", "show_flow", "Draws one workflow, live or over")
+                .detail(
+                    "Agents are its nodes, handoffs its edges. `format` says as what: `json` is \
+                     the graph, `mermaid`, `dot` and `svg` are drawings of it.",
+                )
+                .path::<WorkflowId>("id", which)
+                .query::<FlowAsked>()
+                .answers::<Flow>(200, "The graph, or a drawing of it.")
+                .or_text(&[MERMAID, DOT, SVG])
+                .refuses(&["unknown-workflow"]),
+            flow,
         )
         .change(
             post("/v1/workflows/{id}/progress", "progress", "Says how it goes; renews locks")
@@ -111,4 +131,54 @@ async fn show(
     let done = |view: &WorkflowView| view.line.status != "open";
     let ask = || app.engine.workflow(viewer.clone(), id);
     Ok(Json(until(&app, asked.wait, done, ask).await?))
+}
+
+/// How a workflow is drawn.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    /// The graph itself.
+    #[default]
+    Json,
+    /// A Mermaid flowchart.
+    Mermaid,
+    /// The DOT language of Graphviz.
+    Dot,
+    /// A drawing.
+    Svg,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FlowAsked {
+    /// As what.
+    #[serde(default)]
+    format: Format,
+}
+
+async fn flow(
+    State(app): Shared,
+    Caller(viewer): Caller,
+    named: Named,
+    Asked(asked): Asked<FlowAsked>,
+) -> Result<Response, Problem> {
+    let id: WorkflowId = named.parsed("id")?;
+    let flow = app.engine.flow(viewer, id).await?;
+    let text = |media: &'static str, text: String| {
+        // A drawing that is opened by itself must never run or load anything.
+        let policy = "default-src 'none'; style-src 'unsafe-inline'";
+        let media = format!("{media}; charset=utf-8");
+        let heads = [
+            (header::CONTENT_TYPE, media.as_str()),
+            (header::CONTENT_SECURITY_POLICY, policy),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        ];
+        (heads, text).into_response()
+    };
+    Ok(match asked.format {
+        Format::Json => Json(flow).into_response(),
+        Format::Mermaid => text(MERMAID, baton_flow::mermaid(&flow)),
+        Format::Dot => text(DOT, baton_flow::dot(&flow)),
+        Format::Svg => text(SVG, baton_flow::svg(&flow)),
+    })
 }
