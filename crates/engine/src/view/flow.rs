@@ -167,7 +167,7 @@ fn edge(number: usize, handoff: &Handoff, tale: &Tale, carried: &Carried) -> Flo
 /// What a state comes to in a picture, and when it was over.
 fn standing(state: &State) -> (Standing, Option<Timestamp>) {
     match state {
-        State::AwaitingApproval => (Standing::Approval, None),
+        State::AwaitingApproval { .. } => (Standing::Approval, None),
         State::Queued { .. } | State::Initiated { .. } | State::Deferred { .. } => {
             (Standing::Waiting, None)
         }
@@ -176,8 +176,11 @@ fn standing(state: &State) -> (Standing, Option<Timestamp>) {
         State::Completed { at, .. } => (Standing::Completed, Some(*at)),
         State::Failed { at, detail } => {
             let standing = match detail {
-                Detail::Rejected { .. } => Standing::Rejected,
-                Detail::Unavailable | Detail::TimedOut | Detail::Error { .. } => Standing::Failed,
+                Detail::Rejected { .. } | Detail::Denied { .. } => Standing::Rejected,
+                Detail::Unavailable
+                | Detail::TimedOut
+                | Detail::Unapproved
+                | Detail::Error { .. } => Standing::Failed,
                 Detail::Cancelled { .. } => Standing::Cancelled,
                 Detail::PassedOn { .. } => Standing::PassedOn,
             };
@@ -193,7 +196,7 @@ fn result(state: &State) -> Option<(&Return, Option<Timestamp>)> {
         State::Failed { detail: Detail::Error { result }, at } => Some((result, Some(*at))),
         State::Returned { result, .. } => Some((result, None)),
         State::Failed { .. }
-        | State::AwaitingApproval
+        | State::AwaitingApproval { .. }
         | State::Queued { .. }
         | State::Initiated { .. }
         | State::Deferred { .. }
