@@ -103,7 +103,10 @@ fn research_plan_implement_with_agents_that_say_where_the_work_goes() {
         "deepwiki_used": true, "quality_score": 93 });
     assert_eq!(view["metrics"], metrics);
     assert_eq!(view["tokens_consumed"], 10_840, "what the returns said");
-    assert_eq!(view["context_variables"]["custom"], json!({ "came_back": "3", "branch": "caching" }));
+    assert_eq!(
+        view["context_variables"]["custom"],
+        json!({ "came_back": "3", "branch": "caching" })
+    );
     assert_eq!(view["artifacts"].as_array().expect("artifacts").len(), 3, "{view:#}");
 
     let shown = desk.run(&["show", workflow]).ok();

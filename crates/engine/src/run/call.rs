@@ -143,7 +143,8 @@ async fn turn(engine: &Engine, call: &Call) -> Result<Turn, LedgerError> {
     let (runs, effect) = (engine.runs.clone(), call.effect);
     engine
         .look(Scope::Agent(agent.clone()), move |world| {
-            let (Ok((_, workflow, handoff)), Some(known)) = (world.handoff(id), world.agents.get(&agent))
+            let (Ok((_, workflow, handoff)), Some(known)) =
+                (world.handoff(id), world.agents.get(&agent))
             else {
                 return Turn::Gone;
             };

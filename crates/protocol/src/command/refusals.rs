@@ -102,12 +102,9 @@ impl Command {
             "reject" | "defer" => &[HANDOFF, ANSWER],
             "progress" => &[WORKFLOW, HOLD],
             "return" => &[HANDOFF, HOLD, VARIABLES, RETURN, &["segment-open"]],
-            "complete" => &[
-                WORKFLOW,
-                HOLD,
-                VARIABLES,
-                &["not-owner", "pass-pending", "segment-open"],
-            ],
+            "complete" => {
+                &[WORKFLOW, HOLD, VARIABLES, &["not-owner", "pass-pending", "segment-open"]]
+            }
             // It becomes a pass, a return or a completion.
             "goto" => &[WORKFLOW, HANDOFF, HOLD, VARIABLES, PASS, RETURN, &["parent-goto"]],
             "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "operator-only"]],

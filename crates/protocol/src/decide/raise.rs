@@ -72,14 +72,7 @@ impl Raise<'_> {
             // The one who asked goes on waiting, now for this.
             events.push(pass::waits(self.workflow, self.from.1, self.handoff));
         }
-        events.push(Event::Initiated {
-            terms,
-            variables,
-            artifacts,
-            report,
-            answer_by,
-            queued,
-        });
+        events.push(Event::Initiated { terms, variables, artifacts, report, answer_by, queued });
         Some((events, if queued { Vec::new() } else { told }))
     }
 

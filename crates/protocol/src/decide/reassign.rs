@@ -147,14 +147,7 @@ fn workflow(
         let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &terms, now);
         effects.extend(told.into_iter().filter(|_| !queued));
         let (variables, artifacts, report) = Default::default();
-        events.push(Event::Initiated {
-            terms,
-            variables,
-            artifacts,
-            report,
-            answer_by,
-            queued,
-        });
+        events.push(Event::Initiated { terms, variables, artifacts, report, answer_by, queued });
     }
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
