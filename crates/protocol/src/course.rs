@@ -163,7 +163,6 @@ impl TryFrom<f64> for Seconds {
     fn try_from(found: f64) -> Result<Self, SecondsError> {
         match (0.0..=Self::MAX).contains(&found) {
             // Within the bound, the product is a whole number that fits.
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             true => Ok(Self { micros: (found * 1e6).round() as u64 }),
             false => Err(SecondsError { found }),
         }
@@ -174,7 +173,6 @@ impl Serialize for Seconds {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.micros % 1_000_000 {
             0 => to.serialize_u64(self.micros / 1_000_000),
-            #[expect(clippy::cast_precision_loss)]
             _ => to.serialize_f64(self.micros as f64 / 1e6),
         }
     }
@@ -353,7 +351,9 @@ mod tests {
                 },
                 "metrics": { "tokens_used": 5420, "time_elapsed": 1.5, "score": 70 },
             }),
-            json!({ "metrics": { "retry_count": 1, "time_elapsed": 0.5, "score": 80, "ok": true } }),
+            json!({ "metrics": {
+                "retry_count": 1, "time_elapsed": 0.5, "score": 80, "ok": true,
+            } }),
             json!({
                 "workflow_state": {
                     "phase": "planning", "next_phase": null, "completed_steps": ["plan", "query"],

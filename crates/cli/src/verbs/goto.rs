@@ -23,7 +23,10 @@ use crate::verbs::told::told;
 /// Whoever owns the work passes it on to one agent, sends tasks out and waits for them, or ends
 /// it. Whoever holds a subtask delegates it, sends parts of it out, or returns it.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("what").required(true)), after_long_help = "\
+#[command(
+    group(ArgGroup::new("what").required(true)),
+    override_usage = "baton goto [OPTIONS] <ID> <FILE|--object JSON|--to AGENT|--end>",
+    after_long_help = "\
 Examples:
   baton goto 3f2a --fence 2 next.json
   ./think | baton goto 3f2a --fence 2 -

@@ -273,8 +273,8 @@ async fn reason_to_end(engine: &Engine, held: &Held) -> Result<Ended, LedgerErro
 }
 
 impl Engine {
-    /// What the holder gets, as JSON; the span that its own hang from; and the ids of what came back
-    /// of what it passed on.
+    /// What the holder gets, as JSON; the span that its own hang from; and the ids of what came
+    /// back of what it passed on.
     async fn package_for(
         &self,
         held: &Held,

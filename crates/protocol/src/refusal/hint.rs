@@ -31,12 +31,7 @@ impl Refusal {
             | Self::UnknownFence { .. }
             | Self::FenceOfAnother { .. }
             | Self::NotHolder { .. } => self.which_fence().into(),
-            Self::ParentGoto { .. } => {
-                "go to END and tell the owner what should come next, or leave out `graph` to \
-                 delegate a part of yours"
-                    .into()
-            }
-            Self::NotOwner { .. } => "return the subtask, or delegate a part of it".into(),
+            Self::NotOwner { .. } | Self::ParentGoto { .. } => self.whose_it_is().into(),
             Self::SegmentOpen { .. } => {
                 "wait for them (`baton wait ID`) or take them back (`baton cancel ID`)".into()
             }
@@ -150,6 +145,17 @@ impl Refusal {
             }
             Self::UnknownToken { agent, .. } => format!("`baton token list --agent {agent}`"),
             _ => "`baton list` shows what there is".into(),
+        }
+    }
+
+    /// What whoever holds a part only can do.
+    fn whose_it_is(&self) -> &'static str {
+        match self {
+            Self::ParentGoto { .. } => {
+                "go to END and tell the owner what should come next, or leave out `graph` to \
+                 delegate a part of yours"
+            }
+            _ => "return the subtask, or delegate a part of it",
         }
     }
 

@@ -87,11 +87,11 @@ fn secrets_are_masked_wherever_they_stand() {
     assert_eq!(written.matches("[masked aws-key]").count(), 9, "{written}");
 }
 
-#[test]
-fn what_is_wrong_is_told_with_its_path() {
+/// Objects that are wrong in one place each.
+fn bad() -> Vec<Value> {
     let update = |update: Value| json!({ "goto": "END", "update": update });
     let state = |state: Value| update(json!({ "workflow_state": state }));
-    let bad = [
+    vec![
         json!([]),
         json!({ "update": {} }),
         json!({ "goto": null }),
@@ -127,8 +127,12 @@ fn what_is_wrong_is_told_with_its_path() {
         update(json!({ "metrics": { "time_elapsed": -0.5 } })),
         update(json!({ "metrics": { "retry_count": "one" } })),
         update(json!({ "metrics": { "big": "x".repeat(17_000) } })),
-    ];
-    let told = bad.into_iter().map(|json| {
+    ]
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_path() {
+    let told = bad().into_iter().map(|json| {
         let told = read(json.clone()).expect_err(&json.to_string());
         told.chars().take(80).collect::<String>()
     });
