@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::model::Flow;
-use crate::picture::{Card, Edge, Node, NodeKind, Picture};
+use crate::picture::{Edge, Node, NodeKind, Picture};
 use crate::standing::{Hue, Stroke};
 use crate::words::{card_lines, layers, node_lines, page};
 
@@ -23,14 +23,8 @@ pub fn mermaid(flow: &Flow) -> String {
     }
     let mut hues = Vec::new();
     for edge in &picture.edges {
-        if edge.cards.is_empty() {
-            let _ = writeln!(out, "  n{} --> n{}", edge.from, edge.to);
-            hues.push(Hue::Grey);
-        }
-        for card in &edge.cards {
-            let _ = writeln!(out, "  {}", line(edge, card));
-            hues.push(card.standing.hue());
-        }
+        let _ = writeln!(out, "  {}", line(edge));
+        hues.push(edge.standing().map_or(Hue::Grey, |standing| standing.hue()));
     }
     styles(&mut out, &picture, &hues);
     out
@@ -48,8 +42,10 @@ fn shape(node: &Node) -> String {
     }
 }
 
-fn line(edge: &Edge, card: &Card) -> String {
-    let arrow = match (card.standing.stroke(), card.returned) {
+/// All that went between two, on one line: Mermaid would lay the labels of several on each other.
+fn line(edge: &Edge) -> String {
+    let stroke = edge.standing().map_or(Stroke::Plain, |standing| standing.stroke());
+    let arrow = match (stroke, edge.returned()) {
         (Stroke::Plain, false) => "-->",
         (Stroke::Plain, true) => "<-->",
         (Stroke::Heavy, false) => "==>",
@@ -59,7 +55,11 @@ fn line(edge: &Edge, card: &Card) -> String {
         (Stroke::Dashed, false) => "--x",
         (Stroke::Dashed, true) => "x--x",
     };
-    format!("n{} {arrow}|{}| n{}", edge.from, quoted(&card_lines(card)), edge.to)
+    let lines: Vec<String> = edge.cards.iter().flat_map(card_lines).collect();
+    match lines.is_empty() {
+        true => format!("n{} {arrow} n{}", edge.from, edge.to),
+        false => format!("n{} {arrow}|{}| n{}", edge.from, quoted(&lines), edge.to),
+    }
 }
 
 fn styles(out: &mut String, picture: &Picture, hues: &[Hue]) {
