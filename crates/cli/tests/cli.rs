@@ -6,6 +6,8 @@ mod desk;
 mod edges;
 #[path = "cli/guards.rs"]
 mod guards;
+#[path = "cli/past.rs"]
+mod past;
 #[path = "cli/runs.rs"]
 mod runs;
 #[path = "cli/service.rs"]
