@@ -110,7 +110,7 @@ impl Client {
         let body = serde_json::to_string(body).map_err(|error| {
             Failure::usage(format!("cannot write this as JSON: {error}"), "check what was given")
         })?;
-        let whole = ["/v1/backup", "/v1/audit/export"].contains(&path);
+        let whole = ["/v1/backup", "/v1/audit/export", "/v1/what-if"].contains(&path);
         let within = if whole { WHOLE_LEDGER_WITHIN } else { REPLY_WITHIN };
         let key = Some(self.next_key()?);
         self.ask(&Ask {

@@ -10,6 +10,8 @@ mod flow;
 mod guards;
 #[path = "cli/objects.rs"]
 mod objects;
+#[path = "cli/past.rs"]
+mod past;
 #[path = "cli/runs.rs"]
 mod runs;
 #[path = "cli/service.rs"]

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use crate::clock::{Clock, SystemClock};
 use crate::credentials::Credentials;
 use crate::heartbeat::Seen;
-use crate::judge::{Judge, Rules};
+use crate::judge::{Judge, check_policy};
 use crate::meter::Meter;
 use crate::query::QueryError;
 use crate::run::Runs;
@@ -143,7 +143,7 @@ impl Engine {
         if let (Command::SetPolicy(policy), Actor::Operator) =
             (&submission.command, &submission.actor)
         {
-            Rules::check(policy)?;
+            check_policy(policy)?;
         }
         if let (Command::Prune(prune), Actor::Operator) =
             (&mut submission.command, &submission.actor)

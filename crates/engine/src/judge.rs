@@ -10,7 +10,6 @@ use baton_protocol::command::{Command, Submission};
 use baton_protocol::event::{Decision, Event, StreamId};
 use baton_protocol::handoff::{Kind, Terms};
 use baton_protocol::id::AgentId;
-use baton_protocol::limits::APPROVAL_RULES_MAX;
 use baton_protocol::policy::{ApprovalRule, Matched, Policy};
 use baton_protocol::refusal::Refusal;
 use baton_protocol::time::Timestamp;
@@ -27,18 +26,6 @@ impl Rules {
     pub(crate) fn of(policy: &Policy) -> Self {
         let read = |rule: &ApprovalRule| (rule.clone(), Rule::compile(rule.when.as_str()));
         Self(policy.approval.iter().map(read).collect())
-    }
-
-    /// Refuses a policy with a rule that cannot be read.
-    pub(crate) fn check(policy: &Policy) -> Result<(), Refusal> {
-        // Too many are refused by the decision; they need not be read for that.
-        for rule in policy.approval.iter().take(APPROVAL_RULES_MAX) {
-            if let Err(error) = Rule::compile(rule.when.as_str()) {
-                let (rule, why) = (rule.name.clone(), error.to_string());
-                return Err(Refusal::BadRule { rule, why });
-            }
-        }
-        Ok(())
     }
 
     fn are_of(&self, policy: &Policy) -> bool {
@@ -72,6 +59,18 @@ impl Rules {
         }
         first
     }
+}
+
+/// Refuses a policy that has too much of something, or a rule that cannot be read.
+pub fn check_policy(policy: &Policy) -> Result<(), Refusal> {
+    policy.check()?;
+    for rule in &policy.approval {
+        if let Err(error) = Rule::compile(rule.when.as_str()) {
+            let (rule, why) = (rule.name.clone(), error.to_string());
+            return Err(Refusal::BadRule { rule, why });
+        }
+    }
+    Ok(())
 }
 
 /// Remembers the rules of the policy that is in force.

@@ -42,6 +42,7 @@ pub use cursor::{Cursor, CursorError};
 pub use engine::{Engine, SubmitError};
 pub use gauges::{AgentGauge, Gauges};
 pub use history::{AuditQuery, MessageQuery, Page};
+pub use judge::check_policy;
 pub use meter::{Histogram, Meter, Reading};
 pub use proof::{KeyError, verify_bundle};
 pub use query::{HandoffQuery, QueryError, WorkflowQuery};

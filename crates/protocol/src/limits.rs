@@ -78,7 +78,7 @@ pub const RULE_ADDITIONS_MAX: usize = 8;
 /// Entries of a list that a rule looks at.
 pub const RULE_LIST_MAX: usize = 2_048;
 /// Steps that a rule may take at worst.
-pub const RULE_STEPS_MAX: usize = 8_000_000;
+pub const RULE_STEPS_MAX: usize = 1_000_000;
 /// Differences that one answer to a what-if lists; the rest is counted.
 pub const WHAT_IF_ROWS_MAX: usize = 1_000;
 /// Words of a command that Baton starts.

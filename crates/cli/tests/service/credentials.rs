@@ -104,6 +104,7 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("stop", Operator, ""),
     ("unlock", Change, ""),
     ("verify", Operator, ""),
+    ("what_if", Operator, r#"{"policy": {}}"#),
 ];
 
 /// A route, as the document tells it, for the work of `builder`.

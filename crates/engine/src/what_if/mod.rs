@@ -21,7 +21,7 @@ use baton_protocol::{World, begun_under, decide, evolve};
 use baton_store::{Filter, Record};
 
 use crate::engine::Engine;
-use crate::judge::{self, Rules};
+use crate::judge::{self, Rules, check_policy};
 use crate::query::QueryError;
 use crate::replay::{AsOf, Reader};
 use crate::view::{WhatIf, WhatIfRow};
@@ -40,8 +40,7 @@ impl Engine {
         policy: Policy,
         since: Option<Timestamp>,
     ) -> Result<WhatIf, QueryError> {
-        policy.check()?;
-        Rules::check(&policy)?;
+        check_policy(&policy)?;
         let week = Timestamp::from_micros(self.clock.now().as_micros() - SINCE_MICROS);
         let mut tale = Tale::new(policy, since.unwrap_or(week));
         // What is recorded meanwhile is not asked about.

@@ -4,6 +4,7 @@ mod approvals;
 mod breaker;
 mod limits;
 mod policy;
+mod what_if;
 
 pub(crate) use policy::from_file;
 
@@ -16,6 +17,7 @@ use crate::session::Session;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Policy(policy::Policy),
+    WhatIf(what_if::WhatIf),
     Approvals(approvals::Approvals),
     Approve(approvals::Approve),
     Deny(approvals::Deny),
@@ -28,6 +30,7 @@ impl Verb {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         match self {
             Self::Policy(policy) => policy.run(session),
+            Self::WhatIf(what_if) => what_if.run(session),
             Self::Approvals(approvals) => approvals.run(session),
             Self::Approve(approve) => approve.run(session),
             Self::Deny(deny) => deny.run(session),

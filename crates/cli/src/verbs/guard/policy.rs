@@ -62,6 +62,9 @@ impl Policy {
             }
             What::Check(File { file }) => {
                 let policy = from_file(&file)?;
+                baton_engine::check_policy(&policy).map_err(|refusal| {
+                    Failure::usage(format!("{file}: {refusal}"), refusal.hint())
+                })?;
                 let out = session.out;
                 if out.json {
                     return out.value(&policy);
