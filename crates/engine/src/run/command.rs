@@ -213,11 +213,11 @@ async fn watch(
                 let _ = listen.during(tokio::time::timeout(LEAVE, child.ended())).await;
             }
             listen.during(child.end()).await;
-            listen.to_the_end().await;
+            listen.until_the_end().await;
             return why;
         }
     };
-    listen.to_the_end().await;
+    listen.until_the_end().await;
     child.end().await;
     let tail = log.tail().await;
     let said = std::mem::take(&mut *said.lock().await);
@@ -246,7 +246,7 @@ impl<F: Future<Output = ()>> Listen<'_, F> {
 
     /// What it has said may still be on its way to us. Somebody it left behind may keep its output
     /// open, too, and is not waited for.
-    async fn to_the_end(&mut self) {
+    async fn until_the_end(&mut self) {
         if !self.heard {
             self.heard = tokio::time::timeout(LAST_WORDS, &mut self.to).await.is_ok();
         }

@@ -77,17 +77,36 @@ pub(crate) fn with_agents(mut flow: Flow) -> Flow {
     flow
 }
 
-/// A pipeline with a retry, a rejected handoff, a broadcast and an escalation, to its end.
-pub(crate) fn pipeline() -> Flow {
-    use FlowKind::{Broadcast, Delegation, Escalation, Sequential};
-    let mut flow = bare("Add a login page");
-    let group = GroupId::from_bytes([9; 16]);
-    let asked = |number, to| FlowHandoff {
+fn group() -> GroupId {
+    GroupId::from_bytes([9; 16])
+}
+
+/// A copy of the broadcast that was answered with yes.
+fn yes(number: usize, to: &str) -> FlowHandoff {
+    FlowHandoff {
         reason: "is a login without a captcha good enough?".to_owned(),
         artifacts: vec!["src/login.rs".to_owned()],
-        group: Some(group),
-        ..handoff(number, "builder", to, Broadcast)
-    };
+        group: Some(group()),
+        returned: Some(back(ReturnStatus::Success, &[], Some("yes"))),
+        ..handoff(number, "builder", to, FlowKind::Broadcast)
+    }
+}
+
+/// One that was answered with no.
+fn no(number: usize, to: &str) -> FlowHandoff {
+    FlowHandoff {
+        state: "failed".to_owned(),
+        standing: Standing::Failed,
+        detail: Some("error: no".to_owned()),
+        returned: Some(back(ReturnStatus::Failed, &[], Some("no"))),
+        ..yes(number, to)
+    }
+}
+
+/// A pipeline with a retry, a rejected handoff, a broadcast and an escalation, to its end.
+pub(crate) fn pipeline() -> Flow {
+    use FlowKind::{Delegation, Escalation, Sequential};
+    let mut flow = bare("Add a login page");
     flow.handoffs = vec![
         FlowHandoff {
             reason: "the design is done".to_owned(),
@@ -104,21 +123,9 @@ pub(crate) fn pipeline() -> Flow {
             )),
             ..handoff(2, "builder", "tester", Delegation)
         },
-        FlowHandoff {
-            returned: Some(back(ReturnStatus::Success, &[], Some("yes"))),
-            ..asked(3, "ann")
-        },
-        FlowHandoff {
-            returned: Some(back(ReturnStatus::Success, &[], Some("yes"))),
-            ..asked(4, "bob")
-        },
-        FlowHandoff {
-            state: "failed".to_owned(),
-            standing: Standing::Failed,
-            detail: Some("error: no".to_owned()),
-            returned: Some(back(ReturnStatus::Failed, &[], Some("no"))),
-            ..asked(5, "cleo")
-        },
+        yes(3, "ann"),
+        yes(4, "bob"),
+        no(5, "cleo"),
         FlowHandoff {
             reason: "please review it".to_owned(),
             reroutes: 1,
@@ -146,7 +153,7 @@ pub(crate) fn pipeline() -> Flow {
         },
     ];
     flow.broadcasts = vec![FlowBroadcast {
-        group,
+        group: group(),
         aggregation: Aggregation::Majority,
         expected: 3,
         successes: 2,

@@ -8,7 +8,7 @@ use crate::id::{AgentId, CapabilityId, HandoffId, WorkflowId};
 use crate::limits::HOPS_REMEMBERED;
 use crate::policy::{Breaker, Usage};
 use crate::time::Timestamp;
-use crate::workflow::{Hop, Workflow};
+use crate::workflow::{Hop, WantedFiles, Workflow};
 use crate::world::World;
 
 /// A handoff began: it is counted, remembered, and may be the one that tries a broken agent.
@@ -44,6 +44,20 @@ pub(super) fn began(
         joined(world, id, &terms.to_agent);
         sent(world, &terms.to_agent, terms.id, at);
     }
+}
+
+/// Applies an event about what guards a workflow.
+pub(super) fn guarded(world: &mut World, id: WorkflowId, event: &Event) {
+    with_workflow(world, id, |workflow| match event {
+        Event::LimitsSet { limits } => workflow.account.limits = *limits,
+        Event::FellBack { .. } => workflow.independent = true,
+        Event::LockWanted { fence, paths, until } => {
+            if let Some(hold) = workflow.holds.get_mut(fence) {
+                hold.wants = Some(WantedFiles { paths: paths.clone(), until: *until });
+            }
+        }
+        _ => (),
+    });
 }
 
 /// The state of a handoff that began, by what guards it.

@@ -24,10 +24,8 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         Event::Rejected { by, cause, .. } => rejected(world, by, *cause, at),
         Event::Deferred { handoff, by, reason, until } => {
             answered(world, by);
-            set_state(world, id, *handoff, |_| State::Deferred {
-                until: *until,
-                reason: reason.clone(),
-            });
+            let (until, reason) = (*until, reason.clone());
+            set_state(world, id, *handoff, |_| State::Deferred { until, reason });
         }
         Event::Resent { handoff, answer_by } => {
             set_state(world, id, *handoff, |handoff| {
@@ -63,17 +61,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         Event::Queued { .. } | Event::Rerouted { .. } | Event::Reassigned { .. } => {
             moved(world, id, event, at);
         }
-        Event::Approved { handoff, hash, answer_by, queued, standing } => {
-            let (hash, answer_by, queued) = (hash.clone(), *answer_by, *queued);
-            guard::stands(world, standing.as_ref());
-            set_state(world, id, *handoff, |handoff| {
-                handoff.approved = Some(hash);
-                match queued {
-                    true => State::Queued { until: None, give_up: answer_by },
-                    false => State::Initiated { answer_by, called: false },
-                }
-            });
-        }
+        Event::Approved { .. } => approved(world, id, event),
         // These are about the workflow, or belong to other streams.
         Event::Started { .. }
         | Event::GroupOpened { .. }
@@ -100,6 +88,20 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),
     }
+}
+
+/// A person said yes: it goes on as if it began now.
+fn approved(world: &mut World, id: WorkflowId, event: &Event) {
+    let Event::Approved { handoff, hash, answer_by, queued, standing } = event else { return };
+    guard::stands(world, standing.as_ref());
+    let (hash, answer_by, queued) = (hash.clone(), *answer_by, *queued);
+    set_state(world, id, *handoff, |handoff| {
+        handoff.approved = Some(hash);
+        match queued {
+            true => State::Queued { until: None, give_up: answer_by },
+            false => State::Initiated { answer_by, called: false },
+        }
+    });
 }
 
 /// It is sent again later, and that counts.

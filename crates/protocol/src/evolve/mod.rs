@@ -16,7 +16,7 @@ use crate::lock::{FilePath, Lock};
 use crate::policy::Breaker;
 use crate::time::Timestamp;
 use crate::variables::{Changes, Variables};
-use crate::workflow::{Group, Outcome, Progress, WantedFiles, Workflow};
+use crate::workflow::{Group, Outcome, Progress, Workflow};
 use crate::world::{Timer, World};
 
 use handoff::evolve_handoff;
@@ -77,17 +77,8 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
     match event {
         Event::Started { .. } => started(world, id, event, at),
         Event::Closed { .. } => closed(world, id, at),
-        Event::LimitsSet { limits } => {
-            with_workflow(world, id, |workflow| workflow.account.limits = *limits);
-        }
-        Event::FellBack { .. } => with_workflow(world, id, |workflow| workflow.independent = true),
-        Event::LockWanted { fence, paths, until } => {
-            let wants = WantedFiles { paths: paths.clone(), until: *until };
-            with_workflow(world, id, |workflow| {
-                if let Some(hold) = workflow.holds.get_mut(fence) {
-                    hold.wants = Some(wants);
-                }
-            });
+        Event::LimitsSet { .. } | Event::FellBack { .. } | Event::LockWanted { .. } => {
+            guard::guarded(world, id, event);
         }
         Event::Progressed { fence, note, percent, locks_until } => {
             let said = Progress { at, note: note.clone(), percent: *percent };

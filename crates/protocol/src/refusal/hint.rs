@@ -6,7 +6,6 @@ impl Refusal {
     /// Returns the next step for whoever was refused.
     pub fn hint(&self) -> String {
         let show = |id: String| format!("`baton show {id}` tells what came of it");
-        let wait = |id: String| format!("`baton wait {id}` tells how it goes on");
         match self {
             Self::UnknownAgent { .. }
             | Self::UnknownWorkflow { .. }
@@ -17,28 +16,22 @@ impl Refusal {
             Self::WorkflowClosed { workflow, .. } => show(workflow.short()),
             Self::HandoffOver { handoff, .. } => show(handoff.short()),
             Self::AlreadyReturned { handoff } => show(handoff.short()),
-            Self::NotApproved { handoff } => {
-                format!("a person can run `baton approve {}`", handoff.short())
-            }
-            Self::NotSent { handoff } => wait(handoff.short()),
-            Self::AlreadyAccepted { handoff, .. } => wait(handoff.short()),
+            Self::NotApproved { .. }
+            | Self::NotSent { .. }
+            | Self::AlreadyAccepted { .. }
+            | Self::NotAccepted { .. }
+            | Self::SegmentOpen { .. }
+            | Self::PassPending { .. }
+            | Self::SenderBlocked { .. }
+            | Self::Suspended { .. }
+            | Self::AtCapacity { .. } => self.what_comes_first(),
             Self::ForAnother { .. } => "`baton inbox` shows what is for you".into(),
-            Self::NotAccepted { handoff, .. } => {
-                format!("`baton accept {}` first", handoff.short())
-            }
             Self::StaleFence { .. }
             | Self::FenceRequired { .. }
             | Self::UnknownFence { .. }
             | Self::FenceOfAnother { .. }
             | Self::NotHolder { .. } => self.which_fence().into(),
             Self::NotOwner { .. } | Self::ParentGoto { .. } => self.whose_it_is().into(),
-            Self::SegmentOpen { .. } => {
-                "wait for them (`baton wait ID`) or take them back (`baton cancel ID`)".into()
-            }
-            Self::PassPending { handoff, .. } => {
-                format!("`baton wait {0}`, or `baton cancel {0}` to take it back", handoff.short())
-            }
-            Self::SenderBlocked { handoff, .. } => wait(handoff.short()),
             Self::TimeoutRequired => "add --timeout, such as --timeout 30m".into(),
             Self::ReturnMismatch { .. } => {
                 "a delegation comes back; a sequential handoff passes the work for good".into()
@@ -53,12 +46,8 @@ impl Refusal {
             | Self::TooHigh { .. }
             | Self::NobodyAbove
             | Self::NotAbove { .. } => self.whom_to_ask().into(),
-            Self::Suspended { handoff, .. } => wait(handoff.short()),
             Self::SelfPass { .. } => "name another agent; `baton agent list` shows them".into(),
             Self::DeadlinePassed { .. } => "give a moment that lies ahead, in UTC".into(),
-            Self::AtCapacity { agent, .. } => {
-                format!("finish something first; `baton inbox --agent {agent}` shows what it holds")
-            }
             Self::StaleVariable { .. }
             | Self::OutOfScope { .. }
             | Self::ReadOnlyVariable { .. }
@@ -83,6 +72,31 @@ impl Refusal {
             | Self::OwnLineage { .. }
             | Self::NothingToApprove { .. } => self.way_out(),
             Self::BadDigest => "let `baton token create` make the token".into(),
+        }
+    }
+
+    /// What must happen before it is asked again.
+    fn what_comes_first(&self) -> String {
+        match self {
+            Self::NotApproved { handoff } => {
+                format!("a person can run `baton approve {}`", handoff.short())
+            }
+            Self::NotAccepted { handoff, .. } => {
+                format!("`baton accept {}` first", handoff.short())
+            }
+            Self::PassPending { handoff, .. } => {
+                format!("`baton wait {0}`, or `baton cancel {0}` to take it back", handoff.short())
+            }
+            Self::NotSent { handoff }
+            | Self::AlreadyAccepted { handoff, .. }
+            | Self::SenderBlocked { handoff, .. }
+            | Self::Suspended { handoff, .. } => {
+                format!("`baton wait {}` tells how it goes on", handoff.short())
+            }
+            Self::AtCapacity { agent, .. } => {
+                format!("finish something first; `baton inbox --agent {agent}` shows what it holds")
+            }
+            _ => "wait for them (`baton wait ID`) or take them back (`baton cancel ID`)".into(),
         }
     }
 
