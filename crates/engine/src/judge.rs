@@ -104,8 +104,8 @@ impl Judge {
     }
 }
 
-/// Decides what `ask` leads to. A pass is decided once without rules, which tells who gets it and on
-/// what terms; if a rule holds for these, it is decided again with what was found.
+/// Decides what `ask` leads to. A pass is decided once without rules, which tells who gets it and
+/// on what terms; if a rule holds for these, it is decided again with what was found.
 pub(crate) fn decided(
     rules: &Rules,
     world: &World,

@@ -7,7 +7,8 @@ use baton_protocol::id::AgentId;
 use baton_protocol::reach::Argv;
 use tokio::process::Command;
 
-/// Runs `argv`, with `words` as its last argument if there are any, on behalf of `agent` and returns how it ended, or why it did not.
+/// Runs `argv`, with `words` as its last argument if there are any, on behalf of `agent`, and
+/// returns how it ended, or why it did not.
 ///
 /// It is marked as the agent's, so it cannot act as the operator.
 pub(crate) async fn run(

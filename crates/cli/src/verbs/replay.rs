@@ -12,7 +12,7 @@ use crate::show::time::both;
 use crate::value::{Id, When};
 use crate::verbs::show;
 
-/// Show a workflow as it was at a moment, told again from its records
+/// Show a workflow as it was at any moment
 ///
 /// Ages and due times are told as of that moment. Nothing is decided again.
 #[derive(Debug, Args)]

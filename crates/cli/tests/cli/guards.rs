@@ -50,10 +50,10 @@ fn a_handoff_waits_for_a_person_who_sees_what_would_be_passed() {
     assert_eq!(told, "approval: builder wants to pass work to deployer: tests pass\n");
     assert!(desk.run_with(&["inbox"], &deployer).ok().contains("nothing"), "it waits");
     desk.run_with(&["show", &handoff], &deployer).fails(4);
-    desk.run_with(&["accept", &handoff], &deployer).fails(3);
-    for agent in [&builder, &deployer] {
-        desk.run_with(&["approve", &handoff, "--hash", &"0".repeat(64)], agent).fails(3);
-    }
+    desk.run_with(&["accept", &handoff], &deployer).fails(4);
+    let approve = ["approve", &handoff, "--hash", &"0".repeat(64)];
+    desk.run_with(&approve, &builder).fails(3);
+    desk.run_with(&approve, &deployer).fails(4);
     assert!(desk.run(&["approvals"]).ok().contains("awaiting_approval"));
     let shown = desk.run(&["approvals", &handoff]).ok();
     for part in ["builder", "deployer", "tests pass", "\"branch\": \"main\"", "deploys", "hash "] {

@@ -76,6 +76,9 @@ fn research_plan_implement_with_agents_that_say_where_the_work_goes() {
     agent(&desk, "implementation-planner", PLANNER);
     agent(&desk, "brahma-analyzer", ANALYZER);
     agent(&desk, "code-implementer", IMPLEMENTER);
+    // They begin more handoffs than a workflow may have by default.
+    std::fs::write(desk.path().join("policy.toml"), "max_handoffs = 20").expect("a policy");
+    desk.run(&["policy", "set", "policy.toml"]).ok();
     let begun = desk.json(&["pass", "--to", "chief-architect", "--reason", "Add caching"]);
     let workflow = begun["workflow"].as_str().expect("an id");
     desk.run(&["wait", workflow, "--timeout", "60s"]).ok();

@@ -8,7 +8,7 @@ use crate::desk::Desk;
 fn a_workflow_is_shown_as_it_was_after_any_record() {
     let desk = Desk::with(&["builder"]);
     let work = desk.start("Add a login page");
-    desk.run(&["vars", "set", &work, "branch=main"]).ok();
+    desk.run(&["vars", &work, "branch=main"]).ok();
     let started = desk.json(&["show", &work]);
     let seq = desk.json(&["audit", "log"])["records"][0]["seq"].as_u64().expect("a number");
     let seq = seq.max(desk.json(&["status"])["records"].as_u64().expect("a number"));

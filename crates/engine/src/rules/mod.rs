@@ -1,7 +1,7 @@
 //! Rules in the Common Expression Language (CEL), such as `risk == "high" && cost > 5.0`.
 //!
-//! A rule is judged before anything is decided, and what it came to is recorded; whoever replays the
-//! records never judges again. Nothing here reads a clock, a file or the world: a rule sees the
+//! A rule is judged before anything is decided, and what it came to is recorded; whoever replays
+//! the records never judges again. Nothing here reads a clock, a file or the world: a rule sees the
 //! [`Facts`] it is handed.
 //!
 //! What a text could do to us is bounded before it is parsed ([`scan`]), before it is ever judged

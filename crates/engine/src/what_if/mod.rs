@@ -3,8 +3,8 @@
 //! The ledger is read once, record by record, into two worlds: the one that was, and the one that
 //! the same records tell when the other policy is in force, which gives work other limits and opens
 //! circuit breakers at other times. Each handoff is decided by itself right before it was recorded;
-//! what would have come of a difference is not told, because nobody knows what the agents would have
-//! done.
+//! what would have come of a difference is not told, because nobody knows what the agents would
+//! have done.
 
 mod rebuild;
 mod verdict;
@@ -33,8 +33,8 @@ use verdict::{Begun, Verdict, verdicts};
 const SINCE_MICROS: i64 = 7 * 24 * 60 * 60 * 1_000_000;
 
 impl Engine {
-    /// Decides the handoffs that were recorded since a moment again, under another policy, and lists
-    /// what would differ. Nothing is recorded.
+    /// Decides the handoffs that were recorded since a moment again, under another policy, and
+    /// lists what would differ. Nothing is recorded.
     pub async fn what_if(
         &self,
         policy: Policy,

@@ -141,7 +141,7 @@ fn told(what: &WhatIf, expected: Expect) {
         let at = row.at.to_string();
         let (day, why) = (&at[5..10], row.why.as_deref().unwrap_or(""));
         let who = format!("{} > {}", row.from_agent, row.to_agent);
-        text += &format!("{day} {who}: {} -> {} ({why})\n", row.then, row.would);
+        text += &format!("{day} {who}: {} -> {}\n  {why}\n", row.then, row.would);
     }
     let WhatIf { handoffs, same, differ, untold, by_kind, .. } = what;
     text += &format!("{handoffs} handoffs: {same} same, {differ} differ, {untold} untold\n");
@@ -185,15 +185,19 @@ async fn recorded_handoffs_are_decided_again_under_other_rules() {
     told(
         &found,
         expect![[r#"
-        03-03 planner > tester: initiated -> awaiting approval by tests (to == "tester" && handoffs < 2)
-        03-03 planner > builder: initiated -> refused handoff-limit-exceeded (the agents of this work may begin 2 handoffs; 2 are used, 1 more asked)
-        03-04 planner > builder: rerouted to operator -> awaiting approval by risky (risk == "high")
-        03-04 planner > tester: initiated -> awaiting approval by tests (to == "tester" && handoffs < 2)
-        6 handoffs: 2 same, 4 differ, 0 untold
-        2 initiated -> awaiting approval by tests
-        1 initiated -> refused handoff-limit-exceeded
-        1 rerouted to operator -> awaiting approval by risky
-    "#]],
+            03-03 planner > tester: initiated -> awaiting approval by tests
+              to == "tester" && handoffs < 2
+            03-03 planner > builder: initiated -> refused handoff-limit-exceeded
+              the agents of this work may begin 2 handoffs; 2 are used, 1 more asked
+            03-04 planner > builder: rerouted to operator -> awaiting approval by risky
+              risk == "high"
+            03-04 planner > tester: initiated -> awaiting approval by tests
+              to == "tester" && handoffs < 2
+            6 handoffs: 2 same, 4 differ, 0 untold
+            2 initiated -> awaiting approval by tests
+            1 initiated -> refused handoff-limit-exceeded
+            1 rerouted to operator -> awaiting approval by risky
+        "#]],
     );
     let same = scene.engine.what_if(Policy::default(), Some(since)).await.expect("an answer");
     assert_eq!((same.handoffs, same.same, same.untold), (6, 6, 0), "{same:?}");

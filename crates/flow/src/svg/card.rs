@@ -147,7 +147,8 @@ pub(super) fn sign(out: &mut Out, standing: Standing, (x, y): (i32, i32)) {
     out.add(format!("<path class=\"sign {hue}\" transform=\"translate({x} {y})\" d=\"{path}\"/>"));
 }
 
-/// What stands before a line: a sheet, what was said, an arrow that goes round, one that comes back.
+/// What stands before a line: a sheet, what was said, an arrow that goes round, or one that comes
+/// back.
 fn icon(out: &mut Out, words: &Words, (x, y): (i32, i32)) {
     let path = match words {
         Words::Reason(_) => return,

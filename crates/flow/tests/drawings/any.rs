@@ -134,8 +134,13 @@ fn check(flow: &Flow) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// So many cases, and no file about those that failed.
+fn bounded(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(bounded(64))]
 
     #[test]
     fn a_small_workflow_is_well_formed_in_every_drawing(flow in flow(12)) {
@@ -144,7 +149,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(bounded(6))]
 
     #[test]
     fn a_large_workflow_is_well_formed_in_every_drawing(flow in flow(200)) {

@@ -30,12 +30,8 @@ pub(super) fn decide(
     let (handoff_id, by) = (accept.handoff, ask.actor.agent());
     match &handoff.state {
         State::Initiated { .. } | State::Deferred { .. } => (),
-        State::AwaitingApproval { .. } => {
-            return Err(Refusal::NotApproved { handoff: handoff_id });
-        }
-        State::Queued { .. } => {
-            return Err(Refusal::NotSent { handoff: handoff_id });
-        }
+        State::AwaitingApproval { .. } => return Err(Refusal::NotApproved { handoff: handoff_id }),
+        State::Queued { .. } => return Err(Refusal::NotSent { handoff: handoff_id }),
         State::Accepted { .. } | State::Suspended { .. } | State::Returned { .. } => {
             return Err(Refusal::AlreadyAccepted { handoff: handoff_id, by: handoff.to.clone() });
         }

@@ -27,12 +27,10 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
             let (until, reason) = (*until, reason.clone());
             set_state(world, id, *handoff, |_| State::Deferred { until, reason });
         }
-        Event::Resent { handoff, answer_by } => {
-            set_state(world, id, *handoff, |handoff| {
-                let called = matches!(handoff.state, State::Queued { until: None, .. });
-                State::Initiated { answer_by: *answer_by, called }
-            });
-        }
+        Event::Resent { handoff, answer_by } => set_state(world, id, *handoff, |handoff| {
+            let called = matches!(handoff.state, State::Queued { until: None, .. });
+            State::Initiated { answer_by: *answer_by, called }
+        }),
         Event::Undelivered { handoff, resend_at, .. } => resend(world, id, *handoff, *resend_at),
         Event::Reminded { handoff, due } => set_state(world, id, *handoff, |handoff| {
             let mut state = handoff.state.clone();
@@ -49,11 +47,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
             with_workflow(world, id, |workflow| {
                 apply_result(workflow, *handoff, result.as_deref(), variables, at);
                 keep(workflow, artifacts);
-                let report = result.as_ref().and_then(|result| result.report.as_deref());
-                match late {
-                    true => workflow.reported(report.map(Report::cost).as_ref()),
-                    false => workflow.reported(report),
-                }
+                reported(workflow, result.as_deref(), *late);
             });
             completed(world, id, *handoff, result.as_deref(), at);
         }
@@ -87,6 +81,15 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         | Event::LockWanted { .. }
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),
+    }
+}
+
+/// Takes in what a result reports about the whole work; of one that came late only what it cost.
+fn reported(workflow: &mut Workflow, result: Option<&Return>, late: bool) {
+    let report = result.and_then(|result| result.report.as_deref());
+    match late {
+        true => workflow.reported(report.map(Report::cost).as_ref()),
+        false => workflow.reported(report),
     }
 }
 

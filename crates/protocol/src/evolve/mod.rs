@@ -91,9 +91,7 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
             with_workflow(world, id, |workflow| keep(workflow, std::slice::from_ref(artifact)));
         }
         Event::ArtifactMarked { artifact, status } => with_workflow(world, id, |workflow| {
-            if let Some(artifact) = workflow.artifacts.get_mut(artifact) {
-                artifact.produced.status = *status;
-            }
+            workflow.artifacts.entry(*artifact).and_modify(|one| one.produced.status = *status);
         }),
         Event::Locked { fence, by, paths, mode, until } => {
             let lock =
@@ -102,11 +100,9 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         }
         Event::Unlocked { fence, paths } => unlocked(world, id, *fence, paths),
         Event::GroupOpened { group, aggregation, expected } => {
-            let opened =
-                Group { aggregation: *aggregation, expected: expected.clone(), outcome: None };
-            with_workflow(world, id, |workflow| {
-                workflow.groups.insert(*group, opened);
-            });
+            let (aggregation, expected) = (*aggregation, expected.clone());
+            let opened = Group { aggregation, expected, outcome: None };
+            with_workflow(world, id, |workflow| drop(workflow.groups.insert(*group, opened)));
         }
         Event::Aggregated { group, success, successes, failures } => {
             let (success, successes, failures) = (*success, *successes, *failures);

@@ -170,14 +170,16 @@ proptest! {
     fn half_open_admits_exactly_one(
         deeds in prop::collection::vec((0..4_usize, 0..6_u8), 1..60),
     ) {
-        let policy = json!({ "max_handoffs": 1000, "breaker": { "failures": 2, "cool_down": "30s" }});
+        let breaker = json!({ "failures": 2, "cool_down": "30s" });
+        let policy = json!({ "max_handoffs": 1000, "breaker": breaker });
         let mut desk = Desk::ruled(&["a", "b", "c", "d", "shaky"], policy);
-        let works: Vec<_> = ["a", "b", "c", "d"].map(|who| (who, desk.starts(who, json!({})))).into();
+        let works = ["a", "b", "c", "d"].map(|who| (who, desk.starts(who, json!({}))));
         for (n, what) in deeds {
             let (who, work) = works[n];
             let before = desk.world.agents[&"shaky".parse().expect("a name")].breaker;
             let terms = json!({ "type": "delegation", "return_protocol": { "timeout": "1h" } });
-            let open: Vec<_> = desk.work(work).open().map(|h| (h.terms.id, h.state.fence())).collect();
+            let open = desk.work(work).open().map(|h| (h.terms.id, h.state.fence()));
+            let open: Vec<_> = open.collect();
             match (what, open.first()) {
                 (0..=2, _) => {
                     let pass = desk.pass(work, 1, "shaky", terms);

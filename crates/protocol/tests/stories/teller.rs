@@ -1,7 +1,7 @@
 //! Tells a story: a script of who does what and when goes in, what came of each line comes out.
 //!
-//! This is the only code that knows the API, so a refactoring edits one file and not a hundred
-//! tests. Handoffs are called h1, h2 … in the order in which they began; the workflow is called w.
+//! Only this knows the API, so a refactoring edits one file and not a hundred tests. Handoffs are
+//! called h1, h2 … in the order in which they began; the workflow is called w.
 
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::event::{Decision, Event};
@@ -37,22 +37,21 @@ impl Teller {
             asked: 0,
             now: Timestamp::default(),
         };
+        let bold = json!({ "max_risk": "high" });
+        let sql = json!({ "id": "sql", "proficiency": 0.4 });
         let cast = [
             json!({ "id": "planner" }),
-            json!({ "id": "builder",
-                    "capabilities": ["rust", { "id": "sql", "proficiency": 0.4 }] }),
+            json!({ "id": "builder", "capabilities": ["rust", sql] }),
             json!({ "id": "mason", "capabilities": [{ "id": "rust", "proficiency": 0.8 }],
                     "max_concurrent_tasks": 1 }),
             json!({ "id": "rival" }),
             json!({ "id": "swift", "answer_within": "30s", "capabilities": ["speed"] }),
             json!({ "id": "timid", "autonomy_budget": { "number": 3, "max_risk": "low" },
                     "max_execution_time": "1m" }),
-            json!({ "id": "reviewer", "role": "reviewer",
-                    "autonomy_budget": { "max_risk": "high" } }),
+            json!({ "id": "reviewer", "role": "reviewer", "autonomy_budget": bold }),
             json!({ "id": "clerk", "role": "architect", "max_concurrent_tasks": 1 }),
             json!({ "id": "architect", "role": "architect" }),
         ];
-        // These stories are about how work moves; what limits it has stories of its own.
         teller.world.policy.max_handoffs = 100;
         for profile in cast {
             let command = serde_json::from_value(json!({ "register": profile }));
@@ -190,10 +189,9 @@ impl Teller {
                 "paths": [rest.first()],
                 "mode": if verb == "locks" { "exclusive" } else { "shared" },
             }}),
-            "unlocks" => {
-                let paths = [rest.first()];
-                json!({ "unlock": { "workflow": workflow, "fence": fence, "paths": paths } })
-            }
+            "unlocks" => json!({ "unlock": {
+                "workflow": workflow, "fence": fence, "paths": [rest.first()],
+            }}),
             other => panic!("no holder knows how to {other}"),
         }
     }
@@ -236,10 +234,8 @@ impl Teller {
             "priority": named("priority"),
             "reason": "your turn",
             // No two say the same: what repeats is another story.
-            "context": {
-                "constraints": { "deadline": moment(named("deadline")) },
-                "conversation_history": [self.asked],
-            },
+            "context": { "constraints": { "deadline": moment(named("deadline")) },
+                "conversation_history": [self.asked] },
             "validation": {
                 "required_capabilities": needs,
                 "autonomy_budget": named("autonomy").map(|n| n.parse::<u64>().expect("a number")),
@@ -483,7 +479,6 @@ fn word(of: impl serde::Serialize) -> String {
 fn secs(at: Timestamp) -> String {
     format!("{}s", at.as_micros() / 1_000_000)
 }
-
 fn freed(paths: &[baton_protocol::lock::FilePath]) -> String {
     let names: Vec<_> = paths.iter().map(ToString::to_string).collect();
     if names.is_empty() { String::new() } else { format!(" releasing {}", names.join(", ")) }

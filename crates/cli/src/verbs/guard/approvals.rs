@@ -18,7 +18,7 @@ use crate::value::Id;
 use crate::verbs::rows;
 use crate::verbs::told::told;
 
-/// List what waits for a decision, or show one with all that it would pass
+/// List what waits for a decision, or show one
 ///
 /// Questions that agents asked (answer with `baton decide`), and handoffs that the policy lets wait
 /// for a person (`baton approve`, `baton deny`). Of one handoff it shows who asked, what would be

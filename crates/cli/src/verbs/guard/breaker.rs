@@ -30,8 +30,10 @@ pub(crate) struct Breaker {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Show the breaker of every agent
+    #[command(after_long_help = "Examples:\n  baton breaker list")]
     List,
     /// Let an agent have new work again at once
+    #[command(after_long_help = "Examples:\n  baton breaker reset builder")]
     Reset {
         /// Which one
         #[arg(value_name = "AGENT")]

@@ -31,10 +31,13 @@ pub(crate) struct Policy {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Print the rules in force, as a file that can be set again
+    #[command(after_long_help = "Examples:\n  baton policy show > policy.toml")]
     Show,
     /// Set the rules; what the file leaves out is as it is by default
+    #[command(after_long_help = "Examples:\n  baton policy set policy.toml")]
     Set(File),
     /// Read a file and say whether it could be set, without setting it
+    #[command(after_long_help = "Examples:\n  baton policy check policy.toml")]
     Check(File),
 }
 

@@ -9,7 +9,7 @@ use crate::decide::guard::approval;
 use crate::decide::retry::Why;
 use crate::decide::{arrival, artifact, news};
 use crate::event::{Approval, Decision, Event, StreamId};
-use crate::handoff::{Broadcast, Detail, Kind, Terms};
+use crate::handoff::{Aggregation, Broadcast, Detail, Kind, Terms};
 use crate::id::{AgentId, GroupId, HandoffId};
 use crate::limits::{HANDOFFS_MAX, OPEN_HANDOFFS_MAX, OPEN_KEYS_MAX, RECIPIENTS_MAX};
 use crate::refusal::Refusal;
@@ -79,18 +79,23 @@ pub(super) fn decide(
             None => effects.extend(news::arrived(world, &to.agent, sender.id, handoff)),
         }
     }
-    // Where nothing need come back, there is nothing to wait for.
-    let decided = match expected.len() {
-        0 => Some(true),
-        expected => aggregation.decided(expected, 0, refused),
-    };
-    events.extend(decided.map(|success| Event::Aggregated {
-        group,
-        success,
-        successes: 0,
-        failures: refused,
-    }));
+    events.extend(decided_at_once(group, aggregation, expected.len(), refused));
     Ok(Decision { stream: StreamId::Workflow(sender.id), events, effects })
+}
+
+/// The event that decides a broadcast which those who were turned away decide already.
+fn decided_at_once(
+    group: GroupId,
+    aggregation: Aggregation,
+    expected: usize,
+    failures: usize,
+) -> Option<Event> {
+    // Where nothing need come back, there is nothing to wait for.
+    let success = match expected {
+        0 => true,
+        expected => aggregation.decided(expected, 0, failures)?,
+    };
+    Some(Event::Aggregated { group, success, successes: 0, failures })
 }
 
 fn few_enough(sender: &Sender<'_>, copies: usize) -> Result<(), Refusal> {
