@@ -12,7 +12,7 @@ use crate::show::table::Table;
 use crate::show::time::{absolute, both};
 use crate::value::When;
 
-/// Decide recorded handoffs again under another policy, and list what would differ
+/// Decide past handoffs again under another policy
 ///
 /// Each is decided by itself in the world as it was right before it was recorded; what would have
 /// followed from a difference is not told. Nothing is recorded. It ends with 0 whether anything
