@@ -105,7 +105,7 @@ fn research_plan_implement_with_agents_that_say_where_the_work_goes() {
     let metrics = json!({ "tokens_used": 11_840, "time_elapsed": 240.5, "retry_count": 1,
         "deepwiki_used": true, "quality_score": 93 });
     assert_eq!(view["metrics"], metrics);
-    assert_eq!(view["tokens_consumed"], 10_840, "what the returns said");
+    assert_eq!(view["tokens_consumed"], 11_840, "what holders said");
     assert_eq!(
         view["context_variables"]["custom"],
         json!({ "came_back": "3", "branch": "caching" })

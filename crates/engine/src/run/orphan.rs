@@ -108,6 +108,8 @@ mod tests {
         assert!(child.try_wait().expect("known").is_none(), "it had nothing to do with the run");
 
         leave_trace(&path, pid).expect("a trace");
+        // Waiting would close it, and then it might end by itself first.
+        let _stays_open = child.stdin.take();
         let ended = tokio::task::spawn_blocking(move || child.wait());
         end(&path, &[("BATON_HANDOFF", "this".to_owned())]).await;
         assert!(!ended.await.expect("joined").expect("collected").success());

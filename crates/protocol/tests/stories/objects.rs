@@ -88,7 +88,7 @@ fn what_is_sent_out_is_waited_for_as_long_as_it_says_or_an_hour() {
         2s rival accepts h1
         12s time passes
         22s time passes
-        23s planner goes fence 1 {"goto":[["rival",{"task":"a"}]]}
+        23s planner goes fence 1 {"goto":[["rival",{"task":"b"}]]}
         24s rival accepts h2
         "#,
         expect![[r#"
