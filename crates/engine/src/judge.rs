@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use baton_protocol::command::{Command, Submission};
 use baton_protocol::event::{Decision, Event, StreamId};
 use baton_protocol::handoff::{Kind, Terms};
-use baton_protocol::id::AgentId;
+use baton_protocol::id::{AgentId, CapabilityId};
 use baton_protocol::policy::{ApprovalRule, Matched, Policy};
 use baton_protocol::refusal::Refusal;
 use baton_protocol::time::Timestamp;
@@ -35,8 +35,6 @@ impl Rules {
     /// The rule by which a handoff waits: the first that holds and that no person has answered for
     /// good, or else the first that holds.
     fn matched(&self, world: &World, facts: &Facts, now: Timestamp) -> Option<Matched> {
-        let stands =
-            |rule: &ApprovalRule| world.standing.get(&rule.name).is_some_and(|until| *until > now);
         let mut first = None;
         for (rule, read) in &self.0 {
             let why = match read.as_ref().map_err(Clone::clone).and_then(|read| read.holds(facts)) {
@@ -52,7 +50,7 @@ impl Rules {
                 unanswered: rule.unanswered,
                 denied: rule.denied,
             };
-            if !stands(rule) {
+            if !stands(world, &rule.name, now) {
                 return Some(found);
             }
             first = first.or(Some(found));
@@ -138,15 +136,28 @@ fn judged(
         Event::Initiated { terms, .. } => Some(terms),
         _ => None,
     });
-    let judged = begun.filter_map(|terms| match terms.kind {
-        Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => {
-            let found = rules.matched(world, &facts(world, decision, terms), now)?;
-            Some((terms.to_agent.clone(), found))
+    let mut judged: BTreeMap<AgentId, Matched> = BTreeMap::new();
+    for terms in begun {
+        match terms.kind {
+            Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => (),
+            // A question to somebody above is how a person gets to hear of something.
+            Kind::Escalation(_) => continue,
         }
-        // A question to somebody above is how a person gets to hear of something.
-        Kind::Escalation(_) => None,
-    });
-    judged.collect()
+        let Some(found) = rules.matched(world, &facts(world, decision, terms), now) else {
+            continue;
+        };
+        // One agent may get several tasks; what nobody has answered for good asks for all of them.
+        match judged.get(&terms.to_agent) {
+            Some(known) if !stands(world, &known.rule, now) => (),
+            Some(_) | None => drop(judged.insert(terms.to_agent.clone(), found)),
+        }
+    }
+    judged
+}
+
+/// Whether a person said that this rule need not ask for now.
+fn stands(world: &World, rule: &CapabilityId, now: Timestamp) -> bool {
+    world.standing.get(rule).is_some_and(|until| *until > now)
 }
 
 /// What is known of a handoff that a decision would begin.

@@ -105,6 +105,29 @@ async fn a_rule_that_a_person_answered_for_good_does_not_hide_another() {
     assert_eq!(scene.state(&third).await, "awaiting_approval");
 }
 
+#[tokio::test]
+async fn a_command_object_is_judged_like_any_pass_and_each_of_its_tasks() {
+    let mut scene = Scene::new().await;
+    let when = "task.contains(\"deploy\") || type == \"sequential\"";
+    set(&mut scene, json!({ "approval": [{ "name": "mine", "when": when }] })).await;
+    let states = async |scene: &mut Scene, goto: Value| {
+        let begun = scene.ask(planner(), json!({ "start": { "title": "a page" } })).await;
+        let id = begun.workflow.expect("work");
+        let goto = json!({ "goto": { "workflow": id, "fence": 1, "goto": goto } });
+        scene.ask(planner(), goto).await;
+        let view = scene.engine.workflow(planner(), id).await.expect("work");
+        view.handoffs.iter().map(|handoff| handoff.state.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(states(&mut scene, json!("builder")).await, ["awaiting_approval"]);
+    let task = |task: &str| json!({ "agent": "builder", "task": task });
+    let free = json!([task("build it"), task("test it")]);
+    assert_eq!(states(&mut scene, free).await, ["initiated", "initiated"]);
+    let one = json!([task("build it"), task("deploy it"), task("test it")]);
+    assert_eq!(states(&mut scene, one).await, ["awaiting_approval"; 3]);
+    let found = scene.engine.what_if(Policy::default(), None).await.expect("an answer");
+    assert_eq!((found.handoffs, found.differ, found.untold), (6, 4, 0), "{found:?}");
+}
+
 /// The hash of what waits, found the way an approver would not: by asking with a wrong one.
 async fn hash_of(scene: &Scene, id: HandoffId) -> String {
     use baton_protocol::{World, content_hash};
