@@ -21,10 +21,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("store", &["protocol"]),
     ("flow", &["protocol"]),
-    ("engine", &["protocol", "store", "flow"]),
+    ("context", &["protocol"]),
+    ("engine", &["protocol", "store", "flow", "context"]),
     ("tags", &[]),
-    ("server", &["protocol", "engine", "flow"]),
-    ("cli", &["protocol", "engine", "flow", "tags", "server"]),
+    ("server", &["protocol", "engine", "flow", "context"]),
+    ("cli", &["protocol", "engine", "flow", "context", "tags", "server"]),
 ];
 
 /// What a pure decision cannot have: a clock, randomness, input and output, waiting.

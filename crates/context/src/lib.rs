@@ -1,0 +1,9 @@
+//! What travels with a handoff, and how little of it.
+//!
+//! Everything here is a pure function of what it is given: messages, an agent's notes, a transcript
+//! as text. Reading files, asking git and starting a summariser is for those who call it, and so is
+//! the ledger.
+
+mod tokens;
+
+pub use tokens::{Tokenizer, UnknownTokenizer};
