@@ -4,6 +4,7 @@ mod kind;
 mod priority;
 mod returning;
 mod state;
+mod transfer;
 
 pub use kind::{
     Aggregation, Assessment, Broadcast, Delegation, Escalation, Kind, Matter, OnTimeout, Trigger,
@@ -11,6 +12,7 @@ pub use kind::{
 pub use priority::{Priority, PriorityError};
 pub use returning::{Content, ContentType, Return, ReturnStatus};
 pub use state::{Attempts, Cause, Detail, Due, State};
+pub use transfer::{Include, Transfer, TransferMode, Transferred};
 
 use std::collections::BTreeSet;
 
