@@ -9,6 +9,7 @@ use baton_protocol::agent::{Capability, Proficiency, Requirement};
 use baton_protocol::artifact::{ArtifactKind, ArtifactStatus, Location, Produced};
 use baton_protocol::id::CapabilityId;
 use baton_protocol::limits::REQUEST_BYTES_MAX;
+use baton_protocol::reach::Argv;
 use baton_protocol::text::{Body, BodyJson, VariableValue};
 use baton_protocol::time::{Allowance, Timestamp};
 use baton_protocol::variables::{Changes, VariableName};
@@ -264,6 +265,14 @@ pub(crate) fn body(value: Value, name: &str) -> Result<Body, Failure> {
         Failure::usage(format!("{name}: {error}"), hint)
     })?;
     Ok(Body::Inline(body))
+}
+
+/// The words of a command, without any shell.
+pub(crate) fn argv(command: &str, option: &str) -> Result<Argv, Failure> {
+    let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    Argv::try_from(words).map_err(|error| {
+        Failure::usage(format!("{option}: {error}"), "give a program and its arguments")
+    })
 }
 
 #[cfg(test)]

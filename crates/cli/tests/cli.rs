@@ -1,5 +1,7 @@
 //! The command line as people and scripts meet it: the real binary, a real coordinator.
 
+#[path = "cli/checks.rs"]
+mod checks;
 #[path = "cli/desk.rs"]
 mod desk;
 #[path = "cli/edges.rs"]

@@ -33,7 +33,10 @@ impl Engine {
         // Side by side: one command that hangs must not hold up the others' news.
         let mut running = tokio::task::JoinSet::new();
         for loan in loans {
-            if matches!(loan.effect, Effect::Run { .. } | Effect::Call { .. }) {
+            if matches!(
+                loan.effect,
+                Effect::Run { .. } | Effect::Call { .. } | Effect::Check { .. }
+            ) {
                 // These may take hours and are settled by whoever carries them out. A loan that
                 // runs out meanwhile is lent again, and what is under way goes on.
                 self.begin(loan);
@@ -109,7 +112,7 @@ impl Engine {
             Effect::Announce { by, workflow, handoff, words } => {
                 Some(self.announce(by, (*workflow, *handoff), words).await)
             }
-            Effect::Run { .. } | Effect::Call { .. } => None,
+            Effect::Run { .. } | Effect::Call { .. } | Effect::Check { .. } => None,
         }
     }
 }

@@ -66,6 +66,15 @@ pub enum Effect {
         /// The number of its holding: once that is not in force, neither is the run.
         fence: Fence,
     },
+    /// Run the checks of a return, and say what they came to.
+    Check {
+        /// Of which work.
+        workflow: WorkflowId,
+        /// Which handoff.
+        handoff: HandoffId,
+        /// The number of the holding that returned it.
+        fence: Fence,
+    },
     /// Tell people that a handoff waits for one of them.
     Announce {
         /// How.
@@ -97,6 +106,7 @@ impl Effect {
             Self::Notify { workflow, .. }
             | Self::Accept { workflow, .. }
             | Self::Run { workflow, .. }
+            | Self::Check { workflow, .. }
             | Self::Announce { workflow, .. }
             | Self::Call { workflow, .. } => *workflow,
         }
@@ -105,7 +115,7 @@ impl Effect {
     /// The handoff that it brings to its receiver, if that is what it does.
     pub fn delivers(&self) -> Option<HandoffId> {
         match self {
-            Self::Notify { .. } | Self::Announce { .. } => None,
+            Self::Notify { .. } | Self::Announce { .. } | Self::Check { .. } => None,
             Self::Accept { handoff, .. }
             | Self::Run { handoff, .. }
             | Self::Call { handoff, .. } => Some(*handoff),
@@ -125,6 +135,8 @@ pub enum News {
     Accepted,
     /// A result came back.
     Returned,
+    /// What it returned did not pass its checks.
+    Unverified,
     /// Its handoff ended without a result.
     Failed,
     /// What it held was taken back.
@@ -140,6 +152,7 @@ impl fmt::Display for News {
             Self::Reminder => "reminder",
             Self::Accepted => "accepted",
             Self::Returned => "returned",
+            Self::Unverified => "unverified",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
             Self::Decided => "decided",

@@ -107,6 +107,16 @@ pub const RUN_LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub const RUN_RESULT_BYTES_MAX: usize = BODY_BYTES_MAX / 2;
 /// Bytes of the end of a failed run's output that its result shows.
 pub const RUN_TAIL_BYTES_MAX: usize = 2 * 1024;
+/// Acceptance checks of one handoff.
+pub const CHECKS_MAX: usize = 16;
+/// How long a check may take, unless it says so itself.
+pub const CHECK_WITHIN: Allowance = Allowance::from_secs(5 * 60);
+/// The longest that a check can be given.
+pub const CHECK_WITHIN_MAX: Allowance = Allowance::from_secs(60 * 60);
+/// Returns of one handoff that may fail their checks; after the last it has failed.
+pub const CHECK_ROUNDS_MAX: u8 = 3;
+/// Commands that a policy lets agents use as checks.
+pub const ALLOWED_CHECKS_MAX: usize = 64;
 /// How long a run has between being asked to end and being killed.
 pub const RUN_GRACE: Allowance = Allowance::from_secs(5);
 /// How long the logs of runs are kept.

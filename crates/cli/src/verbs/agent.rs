@@ -7,7 +7,7 @@ use baton_protocol::agent::{Autonomy, HealthCheck, Profile, Risk, Role, WriteSco
 use baton_protocol::command::Command;
 use baton_protocol::event::Event;
 use baton_protocol::id::AgentId;
-use baton_protocol::reach::{Argv, Reach, Url};
+use baton_protocol::reach::{Reach, Url};
 use baton_protocol::text::Text;
 use baton_protocol::time::{Allowance, Timestamp};
 use clap::{Args, Subcommand};
@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::show::Page;
 use crate::show::table::Table;
 use crate::show::time::{both, relative};
-use crate::value::{Skill, word};
+use crate::value::{Skill, argv, word};
 use crate::verbs::health::{Health, Heartbeat};
 use crate::verbs::import::{self, Imported};
 use crate::verbs::reached::Secret;
@@ -271,14 +271,6 @@ fn describe(page: &mut Page, view: &AgentView) {
     page.field("status", format!("{}{since_when}", view.status));
     page.field("tokens", view.tokens.len());
     page.field("since", since(view.registered_at, page.now));
-}
-
-/// The words of a command, without any shell.
-fn argv(command: &str, option: &str) -> Result<Argv, Failure> {
-    let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-    Argv::try_from(words).map_err(|error| {
-        Failure::usage(format!("{option}: {error}"), "give a program and its arguments")
-    })
 }
 
 fn url(text: String, option: &str) -> Result<Url, Failure> {

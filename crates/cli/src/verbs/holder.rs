@@ -118,6 +118,9 @@ impl Return {
             | Event::Failed { handoff, detail: Detail::Error { .. }, .. } => {
                 Some((handoff.to_string(), format!("returned {}", handoff.short())))
             }
+            Event::Returned { handoff, .. } => {
+                Some((handoff.to_string(), format!("returned {}; its checks run", handoff.short())))
+            }
             _ => None,
         })
     }

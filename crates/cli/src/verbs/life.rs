@@ -113,6 +113,9 @@ fn told(record: &Record) -> Vec<Told> {
             let words = format!("fence {} has ended{again}", event["fence"]);
             vec![(7, Some("time out"), words)]
         }
+        "approved" => vec![(4, Some("approve"), format!("by {}", record.by))],
+        "returned" => vec![(8, Some("return"), "reported; its checks run".to_owned())],
+        "unverified" => vec![(8, Some("check"), format!("failed; back to {to}"))],
         "completed" | "failed" => over(event, audit),
         _ => Vec::new(),
     }

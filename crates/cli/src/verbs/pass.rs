@@ -5,10 +5,11 @@ use baton_protocol::agent::Risk;
 use baton_protocol::command::{self, Command, PassKind, Recipient};
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{
-    Aggregation, AtCapacity, Constraints, Kind, OnRejection, OnTimeout, Priority, Routing, Terms,
-    Trigger,
+    Aggregation, AtCapacity, Check, Constraints, Kind, OnRejection, OnTimeout, Priority, Routing,
+    Terms, Trigger,
 };
 use baton_protocol::id::{AgentId, Fence, GroupId, HandoffId};
+use baton_protocol::limits::CHECK_WITHIN;
 use baton_protocol::policy::Money;
 use baton_protocol::text::Text;
 use baton_protocol::time::Allowance;
@@ -19,7 +20,9 @@ use serde_json::json;
 use crate::client::Reply;
 use crate::failure::{Exit, Failure};
 use crate::session::Session;
-use crate::value::{Assignment, Id, Product, Skill, When, body_file, changes, json_file, word};
+use crate::value::{
+    Assignment, Id, Product, Skill, When, argv, body_file, changes, json_file, word,
+};
 use crate::verbs::used::Used;
 
 const KINDS: &[&str] = &["sequential", "delegation", "broadcast", "escalation"];
@@ -28,7 +31,7 @@ const TRIGGERS: &[&str] =
     &["explicit_request", "task_completion", "capability_mismatch", "escalation", "timeout"];
 
 /// What the JSON says when it is there. The fence is missing: it may be in the environment.
-const SAID_IN_JSON: [&str; 30] = [
+const SAID_IN_JSON: [&str; 32] = [
     "workflow",
     "to",
     "inform",
@@ -41,6 +44,8 @@ const SAID_IN_JSON: [&str; 30] = [
     "timeout",
     "on_timeout",
     "blocking",
+    "check",
+    "check_timeout",
     "task",
     "var",
     "share",
@@ -80,6 +85,8 @@ Examples:
   baton pass 3f2a --requires rust:0.8 --reason \"whoever knows Rust best\"
   baton pass 3f2a --type broadcast --to ann --to bob --to cleo --timeout 1h \\
       --aggregation majority --reason \"is this design sound?\"
+  baton pass 3f2a --to builder --type delegation --timeout 2h \\
+      --reason \"fix the parser\" --check \"cargo test -q\" --check-timeout 10m
   baton pass --json-input handoff.json")]
 pub(crate) struct Pass {
     /// Which work; absent begins new work
@@ -116,6 +123,13 @@ pub(crate) struct Pass {
     /// Do nothing else until it comes back
     #[arg(long)]
     blocking: bool,
+    /// A command that must succeed before what comes back counts; several times for several. Words,
+    /// no shell: it is started in the workspace when the work is returned
+    #[arg(long, value_name = "COMMAND")]
+    check: Vec<String>,
+    /// How long each of them may take
+    #[arg(long, value_name = "DURATION", default_value_t = CHECK_WITHIN, requires = "check")]
+    check_timeout: Allowance,
     /// The whole handoff as JSON from a file, or - for stdin, instead of the options
     #[arg(long, value_name = "FILE", conflicts_with_all = SAID_IN_JSON)]
     json_input: Option<String>,
@@ -302,6 +316,7 @@ impl Pass {
                 timeout: self.timeout,
                 on_timeout: self.on_timeout,
                 blocking: self.blocking,
+                checks: checks(&self.check, self.check_timeout)?,
             },
             audit: command::PassAudit {
                 decision_rationale: about.rationale,
@@ -312,6 +327,11 @@ impl Pass {
             matched: Default::default(),
         })
     }
+}
+
+/// The checks of a handoff. The words are read here; the limit in time is the coordinator's.
+fn checks(commands: &[String], timeout: Allowance) -> Result<Vec<Check>, Failure> {
+    commands.iter().map(|words| Ok(Check { run: argv(words, "--check")?, timeout })).collect()
 }
 
 /// Tells what became of it. A handoff that was turned away at once is recorded, yet not passed.

@@ -1,9 +1,11 @@
 //! Tables and lists that several verbs show.
 
-use baton_engine::view::{BroadcastView, EscalationView, HandoffLine, HoldView, WorkflowLine};
+use baton_engine::view::{
+    BroadcastView, EscalationView, HandoffLine, HoldView, VerificationView, WorkflowLine,
+};
 use baton_protocol::artifact::Artifact;
 use baton_protocol::course::{Metrics, WorkflowState};
-use baton_protocol::handoff::Assessment;
+use baton_protocol::handoff::{Assessment, CheckEnd};
 use baton_protocol::open::OpenKeys;
 use baton_protocol::time::Timestamp;
 use serde::Serialize;
@@ -211,6 +213,27 @@ pub(crate) fn result(page: &mut Page, result: &Value) {
     let audit = &result["audit"];
     page.field_if("tokens", audit["tokens_consumed"].as_u64());
     page.field_if("notes", audit["notes"].as_str());
+}
+
+/// Whether what came back is more than a word, and what its checks showed.
+pub(crate) fn verification(page: &mut Page, known: &VerificationView) {
+    page.field("standing", known.standing.word());
+    let Some(evidence) = &known.evidence else { return };
+    let dirty = if evidence.uncommitted { ", with changes that no commit has" } else { "" };
+    page.field_if("commit", evidence.commit.as_ref().map(|commit| format!("{commit}{dirty}")));
+    for run in &evidence.checks {
+        let how = match &run.ended {
+            CheckEnd::Exited { code: 0 } => "passed".to_owned(),
+            CheckEnd::Exited { code } => format!("failed with exit code {code}"),
+            CheckEnd::Signalled { signal } => format!("ended by signal {signal}"),
+            CheckEnd::TimedOut => "ended after its time limit".to_owned(),
+            CheckEnd::NotStarted { why } => format!("could not be started: {why}"),
+        };
+        page.field("check", format!("`{}` {how} ({} ms)", run.run, run.duration_ms));
+        let failed = run.ended != CheckEnd::Exited { code: 0 };
+        page.field_if("it said", run.output_tail.as_ref().filter(|_| failed));
+    }
+    page.field_if("refused", evidence.refused.as_ref());
 }
 
 /// How a workflow ended.

@@ -123,8 +123,13 @@ fn handoff(page: &mut Page, view: &HandoffView) {
     page.field_if("lacks", (!gap.is_empty()).then(|| gap.join(", ")));
     rows::variables(page, &view.context.context_variables);
     rows::artifacts(page, &view.context.artifacts);
+    let checks: Vec<_> = view.return_protocol.checks.iter().map(|c| c.run.to_string()).collect();
+    page.field_if("checks", (!checks.is_empty()).then(|| checks.join("; ")));
     if let Some(result) = &view.result {
         page.heading("came back");
         rows::result(page, result);
+    }
+    if let Some(known) = &view.verification {
+        rows::verification(page, known);
     }
 }

@@ -119,9 +119,12 @@ async fn answered(engine: &Engine, call: &Call, answer: &Answered) -> Result<Cam
             Ok(fence) => call.held(fence),
             Err(why) => return Ok(Came::Over(Some(why))),
         };
-        return Ok(match engine.tell(&held, Outcome::of(body, *cut)).await? {
+        let round = engine.round(&held).await?;
+        return Ok(match engine.tell(&held, round, Outcome::of(body, *cut)).await? {
             Told::Done(note) => Came::Over(Some(note)),
             Told::Asked => Came::Over(Some("it asked somebody above".to_owned())),
+            // Should its checks fail, it is called again.
+            Told::Reported => Came::Over(Some("returned; its checks run".to_owned())),
             Told::WentOn => Came::WentOn,
             Told::Stopping => Came::Over(None),
         });

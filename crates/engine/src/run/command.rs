@@ -6,7 +6,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -20,14 +19,12 @@ use tokio::sync::Mutex;
 
 use super::Outside;
 use super::child::Child;
+use super::listen::{self, Listen};
 use super::orphan;
 use super::outcome::{Held, Outcome, Standing, Told};
 use super::output::{self, Log, Said};
 use crate::engine::Engine;
 use crate::query::QueryError;
-
-/// How long what a run left behind may go on talking after the run itself has ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How long a run may take to end by itself once what it held is over: it may just have said so.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -40,6 +37,8 @@ enum Ended {
     NotStarted(String),
     /// What it worked on is over, or another has it.
     Gone,
+    /// It has returned by itself, and that is checked.
+    Reported,
     /// Its time was up.
     Overdue,
     /// The coordinator ends.
@@ -71,6 +70,11 @@ pub(super) async fn run(
                     false => return Ok(None),
                 }
             }
+            // It has returned. Should its checks fail, it goes on with what they showed.
+            Standing::Checked => match engine.changed(&mut changes).await {
+                true => continue,
+                false => return Ok(None),
+            },
             // It said where the work goes next, and goes on when that comes back to it.
             Standing::Held { .. } if engine.is_out(held).await? => {
                 match engine.changed(&mut changes).await {
@@ -80,14 +84,16 @@ pub(super) async fn run(
             }
             Standing::Held { .. } => (),
         }
+        let round = engine.round(held).await?;
         // Nobody else works on it until the last run for it has gone.
         let turn = engine.runs.turn(held.handoff);
         let _turn = turn.lock().await;
         if !matches!(engine.standing(held).await?, Standing::Held { .. }) {
             continue;
         }
-        let outcome = match once(engine, outside, argv, held, answered).await? {
+        let outcome = match once(engine, outside, argv, (held, round), answered).await? {
             Ended::Stopping => return Ok(None),
+            Ended::Reported => continue,
             Ended::Gone => return Ok(Some("ended: what it held is over".to_owned())),
             Ended::Overdue => {
                 let why = "its run was ended: its time is up";
@@ -99,10 +105,10 @@ pub(super) async fn run(
             }
             Ended::Exit(status, said, tail) => came_to(status, &said, &tail),
         };
-        match engine.tell(held, outcome).await? {
+        match engine.tell(held, round, outcome).await? {
             Told::Done(note) => return Ok(Some(note)),
             Told::Stopping => return Ok(None),
-            Told::Asked | Told::WentOn => (),
+            Told::Asked | Told::WentOn | Told::Reported => (),
         }
     }
 }
@@ -130,7 +136,7 @@ async fn once(
     engine: &Engine,
     outside: &Outside,
     argv: &Argv,
-    held: &Held,
+    (held, round): (&Held, u8),
     answered: Option<HandoffId>,
 ) -> Result<Ended, LedgerError> {
     let (package, (span, returned)) = match engine.package_for(held).await {
@@ -162,13 +168,13 @@ async fn once(
         Ok::<_, io::Error>((log, child))
     };
     let ended = match begun.await {
-        Ok((log, child)) => watch(engine, held, child, &log).await?,
+        Ok((log, child)) => watch(engine, (held, round), child, &log).await?,
         Err(error) => Ended::NotStarted(error.to_string()),
     };
     // What remains of a run that was ended, outside its group, too, must not go on under a token
     // and a hold that are no more.
     match ended {
-        Ended::Gone | Ended::Overdue | Ended::Stopping => {
+        Ended::Gone | Ended::Reported | Ended::Overdue | Ended::Stopping => {
             orphan::end(&trace(outside, held), &marks(outside, held)).await;
         }
         Ended::Exit(..) | Ended::NotStarted(_) => drop(std::fs::remove_file(trace(outside, held))),
@@ -180,36 +186,23 @@ async fn once(
 /// Waits for the process to end, or for a reason to end it.
 async fn watch(
     engine: &Engine,
-    held: &Held,
+    (held, round): (&Held, u8),
     mut child: Child,
     log: &Log,
 ) -> Result<Ended, LedgerError> {
-    let (said, unheard) = (Mutex::new(Said::default()), Mutex::new(Said::default()));
-    let (out, err) = child.output();
-    let listen = async {
-        let out = async {
-            if let Some(out) = out {
-                output::copy(out, log, &said).await
-            }
-        };
-        let err = async {
-            if let Some(err) = err {
-                output::copy(err, log, &unheard).await
-            }
-        };
-        tokio::join!(out, err);
-    };
-    let mut listen = Listen { to: std::pin::pin!(listen), heard: false };
+    let said = Mutex::new(Said::default());
+    let hear = std::pin::pin!(listen::to(child.output(), log, &said));
+    let mut listen = Listen::new(hear);
     let ended = listen.during(async {
         tokio::select! {
             status = child.ended() => Ok(status),
-            why = reason_to_end(engine, held) => Err(why),
+            why = reason_to_end(engine, held, round) => Err(why),
         }
     });
     let status = match ended.await {
         Ok(status) => status,
         Err(why) => {
-            if let Ok(Ended::Gone) = &why {
+            if let Ok(Ended::Gone | Ended::Reported) = &why {
                 let _ = listen.during(tokio::time::timeout(LEAVE, child.ended())).await;
             }
             listen.during(child.end()).await;
@@ -227,40 +220,19 @@ async fn watch(
     })
 }
 
-/// Hears what a run says, beside whatever else happens to it.
-struct Listen<'a, F> {
-    to: Pin<&'a mut F>,
-    heard: bool,
-}
-
-impl<F: Future<Output = ()>> Listen<'_, F> {
-    async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {
-        let mut other = std::pin::pin!(other);
-        loop {
-            tokio::select! {
-                done = &mut other => return done,
-                () = &mut self.to, if !self.heard => self.heard = true,
-            }
-        }
-    }
-
-    /// What it has said may still be on its way to us. Somebody it left behind may keep its output
-    /// open, too, and is not waited for.
-    async fn until_the_end(&mut self) {
-        if !self.heard {
-            self.heard = tokio::time::timeout(LAST_WORDS, &mut self.to).await.is_ok();
-        }
-    }
-}
-
 /// Returns once the run has no reason to go on.
-async fn reason_to_end(engine: &Engine, held: &Held) -> Result<Ended, LedgerError> {
+async fn reason_to_end(engine: &Engine, held: &Held, round: u8) -> Result<Ended, LedgerError> {
     let mut changes = engine.changes();
     let mut timed = false;
     loop {
         changes.mark_unchanged();
         match engine.standing(held).await? {
             Standing::Gone => return Ok(Ended::Gone),
+            Standing::Checked => return Ok(Ended::Reported),
+            // It was checked, and failed, between two looks.
+            Standing::Held { .. } if engine.round(held).await? != round => {
+                return Ok(Ended::Reported);
+            }
             // A deadline that was there and is not: it has passed, and that is recorded.
             Standing::Held { due: None, .. } if timed => return Ok(Ended::Overdue),
             Standing::Held { due, .. } => timed = due.is_some(),

@@ -4,9 +4,11 @@
 //! settled when it is over. A restart lends it again.
 
 mod call;
+mod check;
 mod child;
 mod command;
 mod guard;
+mod listen;
 mod orphan;
 mod outcome;
 mod output;
@@ -213,12 +215,16 @@ impl Engine {
         let Some(outside) = self.runs.outside.clone() else {
             return Ok(Some("there is no workspace to run it in".to_owned()));
         };
+        // An effect that was there at the start may have been under way before it.
+        let from_before = loan.id.seq <= self.ledger.condition().opened;
         match loan.effect.clone() {
             Effect::Run { agent, argv, workflow, handoff, fence } => {
-                // An effect that was there at the start may have been under way before it.
-                let from_before = loan.id.seq <= self.ledger.condition().opened;
                 let held = outcome::Held { agent, workflow, handoff, fence };
                 command::run(self, &outside, &argv, &held, from_before).await
+            }
+            Effect::Check { workflow, handoff, fence } => {
+                let what = check::Returned { workflow, handoff, fence };
+                check::run(self, &outside, loan, what, from_before).await
             }
             Effect::Call { agent, url, workflow, handoff } => {
                 let call = call::Call { effect: loan.id, agent, url, workflow, handoff };

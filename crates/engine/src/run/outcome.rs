@@ -5,7 +5,7 @@ use baton_protocol::command::{
     Actor, Command, CommandObject, Complete, GiveBack, Next, Pass, PassAudit, PassKind, Progress,
     ResultContent, Submission,
 };
-use baton_protocol::handoff::{ContentType, Handoff, Kind, ReturnStatus};
+use baton_protocol::handoff::{ContentType, Handoff, Kind, ReturnStatus, State};
 use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
 use baton_protocol::text::{Body, BodyJson, Text};
 use baton_protocol::time::Timestamp;
@@ -28,6 +28,8 @@ pub(super) struct Held {
 pub(super) enum Standing {
     /// It is over, or another has it.
     Gone,
+    /// It has returned, and its checks run.
+    Checked,
     /// Its holder asked somebody above and waits for the answer.
     Waits(HandoffId),
     /// It is to be worked on.
@@ -117,6 +119,8 @@ pub(super) enum Told {
     Done(String),
     /// Somebody above was asked, by the run itself or because it failed.
     Asked,
+    /// It has returned, and comes back to this one if its checks fail.
+    Reported,
     /// It went on to others, and comes back to this one if they do not keep it.
     WentOn,
     /// The coordinator ends; another one goes on.
@@ -146,6 +150,9 @@ impl Engine {
                 return Standing::Waits(waiting.escalation);
             }
             let brought = hold.handoff.and_then(|id| workflow.handoffs.get(&id));
+            if let Some(State::Returned { .. }) = brought.map(|handoff| &handoff.state) {
+                return Standing::Checked;
+            }
             let part = match brought.map(|handoff| &handoff.terms.kind) {
                 Some(Kind::Escalation(_)) => Part::Question,
                 Some(Kind::Delegation(_) | Kind::Broadcast(_)) => Part::Subtask,
@@ -156,8 +163,22 @@ impl Engine {
         .await
     }
 
-    /// Tells what came of it, once nothing that was passed on is still out.
-    pub(super) async fn tell(&self, held: &Held, outcome: Outcome) -> Result<Told, LedgerError> {
+    /// How often what was returned under this hold did not pass its checks.
+    pub(super) async fn round(&self, held: &Held) -> Result<u8, LedgerError> {
+        let (workflow, handoff) = (held.workflow, held.handoff);
+        self.look(Scope::Workflow(workflow), move |world| {
+            world.handoff(handoff).map_or(0, |(_, _, handoff)| handoff.unverified)
+        })
+        .await
+    }
+
+    /// Tells what came of it in this `round`, once nothing that was passed on is still out.
+    pub(super) async fn tell(
+        &self,
+        held: &Held,
+        round: u8,
+        outcome: Outcome,
+    ) -> Result<Told, LedgerError> {
         let mut changes = self.changes();
         let mut outcome = outcome;
         let mut doubted = false;
@@ -166,6 +187,11 @@ impl Engine {
             let part = match self.standing(held).await? {
                 Standing::Gone => return Ok(Told::Done("answered by itself".to_owned())),
                 Standing::Waits(_) => return Ok(Told::Asked),
+                // It has returned by itself.
+                Standing::Checked => return Ok(Told::Reported),
+                Standing::Held { .. } if self.round(held).await? != round => {
+                    return Ok(Told::Reported);
+                }
                 Standing::Held { part, .. } => part,
             };
             let failed = outcome.status == ReturnStatus::Failed;
@@ -190,6 +216,7 @@ impl Engine {
             let refusal = match command {
                 Ok(command) => match self.submit(self.by_agent(held, command)).await {
                     Ok(_) if outcome.goes_on() => return Ok(Told::WentOn),
+                    Ok(answer) if answer.has("returned") => return Ok(Told::Reported),
                     Ok(_) => return Ok(Told::Done(how(&outcome))),
                     Err(SubmitError::Failed(failure)) => return Err(failure),
                     Err(SubmitError::Refused(refusal)) => refusal.to_string(),

@@ -60,6 +60,12 @@ impl Log {
         Ok(Self { inner: Mutex::new(Written { file, bytes, tail: Vec::new() }), grown })
     }
 
+    /// Writes a line of ours. It is no part of what is said.
+    pub(super) async fn title(&self, line: &str) {
+        self.note(line.as_bytes()).await;
+        self.inner.lock().await.tail.clear();
+    }
+
     async fn note(&self, bytes: &[u8]) {
         if !bytes.is_empty()
             && let Err(error) = self.write(bytes).await

@@ -14,6 +14,7 @@ use baton_protocol::variables::{Meaning, Variable, VariableName};
 use baton_protocol::workflow::{Ending, Hold, Workflow};
 use serde_json::{Map, Value, json};
 
+use super::checks;
 use super::guards;
 use super::past::Ended;
 use super::sight::Sight;
@@ -95,6 +96,9 @@ pub(super) fn said(detail: &Detail) -> String {
         | Detail::Denied { reason, .. } => {
             format!("{}: {reason}", detail.word())
         }
+        Detail::Error { result } if result.evidence.is_some() => {
+            "error: its checks failed".to_owned()
+        }
         Detail::Error { result } => match &result.notes {
             Some(notes) => format!("error: {notes}"),
             None => "error".to_owned(),
@@ -128,7 +132,7 @@ pub(crate) fn handoff_view(
             required_capabilities: terms.required_capabilities.clone(),
             autonomy_budget: terms.autonomy_budget,
         },
-        return_protocol: kinds::back(&terms.kind),
+        return_protocol: kinds::back(terms),
         audit: AuditView {
             decision_rationale: terms.decision_rationale.clone(),
             risk_level: terms.risk_level,
@@ -142,6 +146,7 @@ pub(crate) fn handoff_view(
         estimated_completion,
         standing: standing(handoff),
         result,
+        verification: checks::verification(handoff),
         approval: guards::approval(workflow, handoff),
     };
     (view, bodies)

@@ -1,7 +1,7 @@
 //! What the kinds of handoff, and the health of agents, look like in views.
 
 use baton_protocol::agent::Health;
-use baton_protocol::handoff::Kind;
+use baton_protocol::handoff::{Kind, Terms};
 use baton_protocol::id::GroupId;
 use baton_protocol::limits::HEALTH_FAILURES_MAX;
 use baton_protocol::workflow::{Group, Workflow};
@@ -21,10 +21,11 @@ pub(crate) fn status(health: &Health) -> &'static str {
 }
 
 /// How a handoff of this kind comes back.
-pub(super) fn back(kind: &Kind) -> ReturnView {
-    let back = kind.back();
+pub(super) fn back(terms: &Terms) -> ReturnView {
+    let back = terms.kind.back();
     ReturnView {
-        expected: kind.returns(),
+        expected: terms.kind.returns(),
+        checks: terms.checks.clone(),
         timeout: back.map(|back| back.timeout),
         on_timeout: back.map(|back| back.on_timeout),
     }

@@ -34,6 +34,10 @@ pub enum MessageType {
     TaskSuspended,
     /// A person took the whole work from its owner.
     TaskReclaimed,
+    /// A result is there, and its checks run.
+    TaskReturned,
+    /// What came back did not pass its checks.
+    TaskUnverified,
     /// Variables or artifacts changed.
     ContextUpdate,
     /// A time ran out, or an agent was found unwell.
@@ -87,6 +91,8 @@ impl MessageType {
             Self::TaskProgress => &["progressed"],
             Self::TaskSuspended => &["escalated"],
             Self::TaskReclaimed => &["reclaimed"],
+            Self::TaskReturned => &["returned"],
+            Self::TaskUnverified => &["unverified"],
             Self::ContextUpdate => &["variables_set", "artifact_added", "artifact_marked"],
             Self::Error => &["timeout", "undelivered", "overdue", "health_reported"],
             Self::HandoffRejected => &["rejected"],
@@ -287,6 +293,8 @@ fn kind(event: &Event) -> Option<MessageType> {
             MessageType::AgentHandoff
         }
         Event::Accepted { .. } => MessageType::TaskStarted,
+        Event::Returned { .. } => MessageType::TaskReturned,
+        Event::Unverified { .. } => MessageType::TaskUnverified,
         Event::Completed { .. } => MessageType::TaskCompleted,
         Event::Failed { .. } => MessageType::TaskFailed,
         Event::Closed { ending: Ending::Completed { .. }, .. } => MessageType::TaskCompleted,
@@ -334,6 +342,7 @@ fn target(event: &Event, audit: Option<&Audited>) -> Option<AgentId> {
         | Event::Reassigned { .. }
         | Event::Queued { .. }
         | Event::Resent { .. }
+        | Event::Unverified { .. }
         | Event::Reminded { .. } => Some(audit.to_agent.clone()),
         _ => Some(audit.from_agent.clone()),
     }

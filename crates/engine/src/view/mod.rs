@@ -1,6 +1,7 @@
 //! Views: what can be read. Made from committed state only; nothing here changes anything.
 
 mod build;
+mod checks;
 mod flow;
 mod guards;
 mod kinds;
@@ -14,6 +15,7 @@ mod whole;
 pub(crate) use build::{
     Bodies, agent_view, handoff_line, handoff_view, inbox, lock_views, workflow_line, workflow_view,
 };
+pub use checks::{Verification, VerificationView};
 pub(crate) use flow::{Tale, flow};
 pub(crate) use guards::waits_for_a_person;
 pub use guards::{AccountView, ApprovalView};
@@ -35,7 +37,7 @@ use baton_protocol::artifact::Artifact;
 use baton_protocol::course::{Metrics, WorkflowState};
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{
-    Aggregation, Assessment, Constraints, Matter, OnTimeout, Priority, Routing, Trigger,
+    Aggregation, Assessment, Check, Constraints, Matter, OnTimeout, Priority, Routing, Trigger,
 };
 use baton_protocol::id::{AgentId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId};
 use baton_protocol::lock::{FilePath, LockMode};
@@ -192,6 +194,9 @@ pub struct HandoffView {
     pub standing: Value,
     /// What came back.
     pub result: Option<Value>,
+    /// Whether that is more than what its holder says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<VerificationView>,
     /// Whether a person must say yes, if one ever had to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalView>,
@@ -236,6 +241,9 @@ pub struct ReturnView {
     pub timeout: Option<Allowance>,
     /// What happens then.
     pub on_timeout: Option<OnTimeout>,
+    /// What must succeed before it counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
 }
 
 /// A broadcast as a whole.

@@ -9,7 +9,7 @@ use baton_protocol::command::{
     ReturnProtocol, Submission, Used,
 };
 use baton_protocol::event::{Approval, Event, Guarded, StreamId};
-use baton_protocol::handoff::{Delegation, Kind, Terms};
+use baton_protocol::handoff::{Kind, Terms};
 use baton_protocol::policy::Matched;
 use baton_protocol::text::VariableValue;
 use baton_protocol::time::Timestamp;
@@ -132,7 +132,7 @@ fn passed(terms: &Terms, guarded: &Guarded, kind: PassKind, now: Timestamp) -> P
             required_capabilities: terms.required_capabilities.clone(),
             autonomy_budget: terms.autonomy_budget,
         },
-        return_protocol: back(terms.kind.back()),
+        return_protocol: back(terms),
         audit: PassAudit {
             decision_rationale: terms.decision_rationale.clone(),
             risk_level: terms.risk_level,
@@ -143,14 +143,15 @@ fn passed(terms: &Terms, guarded: &Guarded, kind: PassKind, now: Timestamp) -> P
     }
 }
 
-fn back(back: Option<&Delegation>) -> ReturnProtocol {
-    match back {
+fn back(terms: &Terms) -> ReturnProtocol {
+    match terms.kind.back() {
         None => ReturnProtocol::default(),
         Some(back) => ReturnProtocol {
             expected: None,
             timeout: Some(back.timeout),
             on_timeout: back.on_timeout,
             blocking: back.blocking,
+            checks: terms.checks.clone(),
         },
     }
 }
@@ -164,7 +165,8 @@ fn broadcast(pass: &mut Pass, records: &[Record], begun: &[Copy<'_>]) {
         custom: copy.terms.custom.clone(),
     };
     pass.to_agents = begun.iter().map(recipient).collect();
-    pass.return_protocol = back(begun.iter().find_map(|copy| copy.terms.kind.back()));
+    let returns = begun.iter().find(|copy| copy.terms.kind.back().is_some());
+    pass.return_protocol = returns.map(|copy| back(copy.terms)).unwrap_or_default();
     pass.peers_visible = begun.iter().any(|copy| match &copy.terms.kind {
         Kind::Broadcast(copy) => !copy.peers.is_empty(),
         Kind::Sequential | Kind::Delegation(_) | Kind::Escalation(_) => false,

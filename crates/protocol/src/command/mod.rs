@@ -13,8 +13,8 @@ pub use object::{CommandObject, Goto, Next, ObjectError, Send, Sends, Update};
 pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
 pub use running::{
-    IssueToken, Reassign, Reassigned, ReportHealth, RevokeToken, Settle, Undelivered, Wake,
-    WakeHold,
+    Checked, IssueToken, Reassign, Reassigned, ReportHealth, RevokeToken, Settle, Undelivered,
+    Wake, WakeHold,
 };
 pub use writing::{AddArtifact, LockFiles, MarkArtifact, SetVariables, UnlockFiles};
 
@@ -123,6 +123,9 @@ pub enum Command {
     WakeHold(WakeHold),
     /// A handoff did not get to its receiver. Only Baton itself asks this.
     Undelivered(Undelivered),
+    /// The checks of a return have run. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Checked(Box<Checked>),
     /// An effect was carried out. Only Baton itself asks this.
     #[cfg_attr(feature = "schema", schemars(skip))]
     Settle(Settle),
@@ -237,6 +240,7 @@ impl Command {
             | Command::Deny(Deny { handoff, .. })
             | Command::Wake(Wake { handoff }) => Target::Handoff(*handoff),
             Command::Return(give) => Target::Handoff(give.handoff),
+            Command::Checked(checked) => Target::Handoff(checked.handoff),
             Command::Goto(goto) => Target::Workflow(goto.workflow),
             Command::Progress(Progress { workflow, .. })
             | Command::Complete(Complete { workflow, .. })

@@ -8,7 +8,7 @@ use crate::agent::{Requirement, Risk};
 use crate::artifact::Produced;
 use crate::command::Used;
 use crate::course::Report;
-use crate::handoff::{Aggregation, Constraints, OnTimeout, Priority, Routing, Trigger};
+use crate::handoff::{Aggregation, Check, Constraints, OnTimeout, Priority, Routing, Trigger};
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::open::OpenKeys;
 use crate::policy::Matched;
@@ -211,6 +211,9 @@ pub struct ReturnProtocol {
     pub on_timeout: OnTimeout,
     /// Whether the sender does nothing else meanwhile.
     pub blocking: bool,
+    /// What must succeed before what comes back counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
 }
 
 /// What the audit should know of a pass.

@@ -12,6 +12,7 @@ const HANDOFF: Codes = &["unknown-handoff", "workflow-closed"];
 const AGENT: Codes = &["unknown-agent"];
 /// Acting under a hold.
 const HOLD: Codes = &[
+    "being-checked",
     "fence-of-another",
     "fence-required",
     "not-holder",
@@ -37,6 +38,8 @@ const COORDINATOR: Codes = &["coordinator-only"];
 /// Passing work on.
 const PASS: Codes = &[
     "autonomy-too-small",
+    "check-not-allowed",
+    "checks-need-return",
     "deadline-passed",
     "escalation-too-high",
     "nobody-above",
@@ -107,6 +110,7 @@ impl Command {
             Self::Wake(_) => "wake",
             Self::WakeHold(_) => "wake_hold",
             Self::Undelivered(_) => "undelivered",
+            Self::Checked(_) => "checked",
             Self::Settle(_) => "settle",
             Self::Prune(_) => "prune",
             Self::SetPolicy(_) => "set_policy",
@@ -147,7 +151,7 @@ impl Command {
             "register" => &[OPERATOR, &["reserved-name", "too-many"]],
             "issue_token" => &[AGENT, OPERATOR, &["bad-digest", "too-many", "view-of-agent"]],
             "revoke_token" => &[AGENT, OPERATOR, &["unknown-token"]],
-            "wake" | "undelivered" => &[HANDOFF, COORDINATOR],
+            "wake" | "undelivered" | "checked" => &[HANDOFF, COORDINATOR],
             "wake_hold" => &[WORKFLOW, COORDINATOR],
             "settle" => &[COORDINATOR],
             "prune" => &[OPERATOR],

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Grant;
 use crate::effect::EffectId;
+use crate::handoff::Evidence;
 use crate::id::{AgentId, Fence, HandoffId, TokenId, WorkflowId};
 use crate::text::Text;
 use crate::time::Allowance;
@@ -64,6 +65,18 @@ pub struct Undelivered {
     pub agent: AgentId,
     /// What stood in the way.
     pub reason: Text,
+}
+
+/// Says what the checks of a return came to.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checked {
+    /// Of which handoff.
+    pub handoff: HandoffId,
+    /// The number of the holding that returned it.
+    pub fence: Fence,
+    /// What they showed.
+    pub evidence: Evidence,
 }
 
 /// Gives work from a stuck holder to another.

@@ -130,6 +130,7 @@ impl Said<'_> {
                 timeout: Some(self.within()),
                 on_timeout: OnTimeout::default(),
                 blocking: true,
+                checks: Vec::new(),
             },
         };
         let task_id = match kind {

@@ -1,6 +1,7 @@
 //! Who acts, and under which hold.
 
 use crate::command::{Actor, Submission};
+use crate::handoff::State;
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::planted::{Bug, planted};
 use crate::refusal::Refusal;
@@ -17,6 +18,12 @@ pub(super) fn hold<'a>(
     fence: Option<Fence>,
 ) -> Result<(Fence, &'a Hold), Refusal> {
     let (fence, hold) = alive(id, workflow, ask, fence)?;
+    let brought = hold.handoff.and_then(|handoff| workflow.handoffs.get(&handoff));
+    if let Some(handoff) = brought.filter(|brought| matches!(brought.state, State::Returned { .. }))
+    {
+        // What is checked must be what was returned.
+        return Err(Refusal::BeingChecked { handoff: handoff.terms.id });
+    }
     match hold.suspended {
         None => Ok((fence, hold)),
         Some(_) if planted(Bug::SuspendedMayWrite) => Ok((fence, hold)),

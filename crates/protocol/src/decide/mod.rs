@@ -7,6 +7,7 @@ mod agent;
 mod arrival;
 mod artifact;
 mod cancel;
+mod check;
 mod complete;
 mod course;
 mod defer;
@@ -83,6 +84,7 @@ fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Re
         Command::Wake(wake) => wake::decide(world, ask, wake, now),
         Command::WakeHold(wake) => wake::hold(world, ask, wake, now),
         Command::Undelivered(lost) => undelivered::decide(world, ask, lost, now),
+        Command::Checked(checked) => check::decide(world, ask, checked, now),
         Command::Settle(settle) => settle::decide(world, ask, settle),
         Command::Prune(prune) => prune::decide(world, ask, prune, now),
         Command::SetPolicy(policy) => policy::set(world, ask, policy),

@@ -127,6 +127,7 @@ impl Raise<'_> {
             decision_rationale: Some(self.reason.clone()),
             risk_level: before.map(|terms| terms.risk_level).unwrap_or_default(),
             routing: Default::default(),
+            checks: Vec::new(),
             traceparent: before.and_then(|terms| {
                 let given = terms.traceparent?;
                 Some(TraceParent::of_handoff(Some(given), self.id, terms.id))

@@ -148,6 +148,7 @@ fn workflow(
             decision_rationale: None,
             risk_level: Default::default(),
             routing: Default::default(),
+            checks: Vec::new(),
             traceparent: workflow.trace_under(id, workflow.owner),
         });
         let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &terms, now);

@@ -2,7 +2,7 @@
 
 use crate::command::{GiveBack, Submission};
 use crate::decide::guard::limits;
-use crate::decide::{artifact, course, group, news, variables};
+use crate::decide::{artifact, check, course, group, news, variables};
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Content, Detail, Handoff, Kind, Matter, Return, ReturnStatus, State};
@@ -45,16 +45,53 @@ pub(super) fn decide(
     }
     let success = matches!(give.status, ReturnStatus::Success | ReturnStatus::Partial);
     let result = priced(world, workflow, give, result, success)?;
-    let mut told = vec![handoff];
-    let mut events = match success {
-        true => vec![completed(world, ask, (id, workflow, handoff), give, result.clone(), now)?],
-        false => {
-            let detail = Detail::Error { result: Box::new(result.clone()) };
-            let released = nothing_open(workflow, give.fence)?;
-            vec![Event::Failed { handoff: give.handoff, detail, released }]
-        }
-    };
-    for (lower, event) in flows_down(workflow, handoff, &result, success) {
+    let part = (id, workflow, handoff);
+    if !success {
+        return failed(world, part, result);
+    }
+    let decision = succeeded(world, ask, part, result.clone(), now)?;
+    // A copy that comes too late changes nothing, so there is nothing to check.
+    match handoff.terms.checks.is_empty() || group::is_late(workflow, handoff) {
+        true => Ok(decision),
+        // It could end so; whether it does is for its checks to say.
+        false => Ok(check::begin(part, result)),
+    }
+}
+
+/// A handoff, and the work that it is of.
+pub(super) type PartOf<'a> = (WorkflowId, &'a Workflow, &'a Handoff);
+
+/// Ends a handoff with what came back.
+pub(super) fn succeeded(
+    world: &World,
+    ask: &Submission,
+    part: PartOf<'_>,
+    result: Return,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let ended = completed(world, ask, part, result.clone(), now)?;
+    Ok(ends(world, part, ended, &result, true))
+}
+
+/// Ends a handoff with a failure that came back.
+pub(super) fn failed(world: &World, part: PartOf<'_>, result: Return) -> Result<Decision, Refusal> {
+    let (_, workflow, handoff) = part;
+    let detail = Detail::Error { result: Box::new(result.clone()) };
+    let released = nothing_open(workflow, result.fence)?;
+    let ended = Event::Failed { handoff: handoff.terms.id, detail, released };
+    Ok(ends(world, part, ended, &result, false))
+}
+
+/// The event with which a handoff ends, and all that follows from it.
+fn ends(
+    world: &World,
+    (id, workflow, handoff): PartOf<'_>,
+    ended: Event,
+    result: &Return,
+    success: bool,
+) -> Decision {
+    let (mut events, mut told) = (vec![ended], vec![handoff]);
+    for (lower, event) in flows_down(workflow, handoff, result, success) {
         events.push(event);
         told.push(lower);
     }
@@ -66,7 +103,7 @@ pub(super) fn decide(
         events.push(decided);
         effects.extend(group::told(world, id, handoff));
     }
-    Ok(Decision { stream: StreamId::Workflow(id), events, effects })
+    Decision { stream: StreamId::Workflow(id), events, effects }
 }
 
 /// Whether there is something to return.
@@ -79,8 +116,11 @@ enum Standing {
 
 fn standing(handoff: &Handoff, result: &Return) -> Result<Standing, Refusal> {
     let id = handoff.terms.id;
-    // Prices may have changed since.
-    let same = |before: &Return| *before == Return { cost: before.cost, ..result.clone() };
+    // Prices may have changed since, and its checks may have run.
+    let same = |before: &Return| {
+        let (cost, evidence) = (before.cost, before.evidence.clone());
+        *before == Return { cost, evidence, ..result.clone() }
+    };
     let again = |before: &Return| match same(before) {
         true => Ok(Standing::Repeated),
         false => Err(Refusal::AlreadyReturned { handoff: id }),
@@ -118,32 +158,30 @@ fn not_held(handoff: &Handoff, result: &Return) -> Refusal {
 fn completed(
     world: &World,
     ask: &Submission,
-    (id, workflow, handoff): (WorkflowId, &Workflow, &Handoff),
-    give: &GiveBack,
+    (id, workflow, handoff): PartOf<'_>,
     result: Return,
     now: Timestamp,
 ) -> Result<Event, Refusal> {
     let (late, is_copy) = (group::is_late(workflow, handoff), handoff.terms.kind.group().is_some());
-    let released = nothing_open(workflow, give.fence)?;
-    let agent = ask.actor.agent();
+    let released = nothing_open(workflow, result.fence)?;
+    let agent = handoff.to.clone();
     let not_holder = Refusal::NotHolder { agent: agent.clone(), workflow: id };
-    let hold = workflow.holds.get(&give.fence).ok_or(not_holder)?;
-    let result = Some(Box::new(result));
-    let handoff = give.handoff;
+    let hold = workflow.holds.get(&result.fence).ok_or(not_holder)?;
+    let handoff = handoff.terms.id;
     if late {
         // It is recorded, and changes nothing.
-        let (variables, artifacts) = Default::default();
+        let (result, (variables, artifacts)) = (Some(Box::new(result)), Default::default());
         return Ok(Event::Completed { handoff, result, variables, artifacts, late, released });
     }
     let profile = &world.agent(&agent)?.profile;
-    let updates = &give.context_updates;
-    course::fits(Some(workflow), &updates.report)?;
-    let changed = &updates.variables_changed;
+    course::fits(Some(workflow), &result.report)?;
+    let changed = &result.variables_changed;
     let variables = match is_copy {
         true => variables::first_come(workflow, hold, profile, changed, now)?,
         false => variables::changes(workflow, hold, profile, changed, None, now)?,
     };
-    let artifacts = artifact::named(Some(workflow), ask, &updates.artifacts_produced, &agent, now)?;
+    let artifacts = artifact::named(Some(workflow), ask, &result.artifacts_produced, &agent, now)?;
+    let result = Some(Box::new(result));
     Ok(Event::Completed { handoff, result, variables, artifacts, late, released })
 }
 
@@ -168,6 +206,7 @@ fn flows_down<'a>(
             report: None,
             tokens_consumed: None,
             cost: None,
+            evidence: None,
             ..result.clone()
         };
         let (id, result) = (lower.terms.id, Box::new(relayed));
@@ -244,5 +283,6 @@ fn result(give: &GiveBack) -> Return {
         model: give.audit.model.clone(),
         cost: None,
         notes: give.audit.notes.clone(),
+        evidence: None,
     }
 }

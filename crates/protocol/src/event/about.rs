@@ -28,6 +28,8 @@ impl Event {
             Self::Resent { .. } => "resent",
             Self::Reminded { .. } => "reminded",
             Self::TimedOut { .. } => "timeout",
+            Self::Returned { .. } => "returned",
+            Self::Unverified { .. } => "unverified",
             Self::Completed { .. } => "completed",
             Self::Failed { .. } => "failed",
             Self::Progressed { .. } => "progressed",
@@ -56,6 +58,7 @@ impl Event {
         let body: Option<&Body> = match self {
             Self::Initiated { terms, .. } => terms.history.as_ref(),
             Self::Completed { result: Some(result), .. }
+            | Self::Returned { result, .. }
             | Self::Failed { detail: Detail::Error { result }, .. } => {
                 result.content.as_ref().map(|content| &content.body)
             }
@@ -83,6 +86,8 @@ impl Event {
             | Self::Resent { handoff, .. }
             | Self::Reminded { handoff, .. }
             | Self::TimedOut { handoff, .. }
+            | Self::Returned { handoff, .. }
+            | Self::Unverified { handoff, .. }
             | Self::Completed { handoff, .. }
             | Self::Approved { handoff, .. }
             | Self::Failed { handoff, .. } => Some(*handoff),

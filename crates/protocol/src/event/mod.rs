@@ -17,7 +17,7 @@ use crate::artifact::{Artifact, ArtifactStatus};
 use crate::course::Report;
 use crate::effect::{Effect, EffectId};
 use crate::handoff::{
-    Aggregation, Cause, Constraints, Detail, Due, Priority, Return, Terms, Trigger,
+    Aggregation, Cause, Constraints, Detail, Due, Evidence, Priority, Return, Terms, Trigger,
 };
 use crate::id::{
     AgentId, ArtifactId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId,
@@ -279,6 +279,20 @@ pub enum Event {
         /// Files whose locks ended with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         released: Vec<FilePath>,
+    },
+    /// A result is there, and its checks begin.
+    Returned {
+        /// Which one.
+        handoff: HandoffId,
+        /// What came back.
+        result: Box<Return>,
+    },
+    /// What came back did not pass its checks; its holder goes on.
+    Unverified {
+        /// Which one.
+        handoff: HandoffId,
+        /// What they showed.
+        evidence: Box<Evidence>,
     },
     /// The handoff ended as it was meant to.
     Completed {

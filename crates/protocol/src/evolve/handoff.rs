@@ -43,6 +43,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
             end_hold(world, id, *fence);
             resend_at.iter().for_each(|until| resend(world, id, *handoff, *until));
         }
+        Event::Returned { .. } | Event::Unverified { .. } => checked(world, id, event, at),
         Event::Completed { handoff, result, variables, artifacts, late, .. } => {
             with_workflow(world, id, |workflow| {
                 apply_result(workflow, *handoff, result.as_deref(), variables, at);
@@ -90,6 +91,46 @@ fn reported(workflow: &mut Workflow, result: Option<&Return>, late: bool) {
     match late {
         true => workflow.reported(report.map(Report::cost).as_ref()),
         false => workflow.reported(report),
+    }
+}
+
+/// A result waits for its checks, or they failed and its holder goes on under the same number.
+fn checked(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
+    match event {
+        Event::Returned { handoff, result } => {
+            set_state(world, id, *handoff, |handoff| match &handoff.state {
+                State::Accepted { fence, since, due, .. } => {
+                    let (fence, since, due) = (*fence, *since, *due);
+                    State::Returned { fence, result: result.clone(), at, since, due }
+                }
+                other => other.clone(),
+            });
+        }
+        Event::Unverified { handoff, evidence } => {
+            let mut used = None;
+            set_state(world, id, *handoff, |handoff| match &handoff.state {
+                State::Returned { fence, result, at: returned, since, due } => {
+                    used = Some(result.clone());
+                    handoff.unverified = handoff.unverified.saturating_add(1);
+                    handoff.evidence = Some(evidence.clone());
+                    State::Accepted {
+                        fence: *fence,
+                        since: *since,
+                        estimated_completion: None,
+                        due: due.map(|due| due.shifted(*returned, at)),
+                    }
+                }
+                other => other.clone(),
+            });
+            // What it took is spent, whatever it was good for.
+            if let Some(result) = used {
+                with_workflow(world, id, |workflow| {
+                    guard::charge(workflow, result.fence, &result);
+                    workflow.reported(result.report.as_deref().map(Report::cost).as_ref());
+                });
+            }
+        }
+        _ => (),
     }
 }
 
@@ -247,6 +288,8 @@ fn initiated(world: &mut World, id: WorkflowId, terms: &Terms, state: State, at:
         tried: BTreeSet::new(),
         gap: terms.gap.clone(),
         approved: None,
+        unverified: 0,
+        evidence: None,
         // Set below, with everything that follows from it.
         state: State::Queued { until: None, give_up: None },
     };

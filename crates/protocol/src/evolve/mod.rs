@@ -100,16 +100,15 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         }
         Event::Unlocked { fence, paths } => unlocked(world, id, *fence, paths),
         Event::GroupOpened { group, aggregation, expected } => {
-            let (aggregation, expected) = (*aggregation, expected.clone());
-            let opened = Group { aggregation, expected, outcome: None };
+            let expected = expected.clone();
+            let opened = Group { aggregation: *aggregation, expected, outcome: None };
             with_workflow(world, id, |workflow| drop(workflow.groups.insert(*group, opened)));
         }
         Event::Aggregated { group, success, successes, failures } => {
             let (success, successes, failures) = (*success, *successes, *failures);
+            let outcome = Some(Outcome { success, successes, failures });
             with_workflow(world, id, |workflow| {
-                if let Some(group) = workflow.groups.get_mut(group) {
-                    group.outcome = Some(Outcome { success, successes, failures });
-                }
+                workflow.groups.entry(*group).and_modify(|group| group.outcome = outcome);
             });
         }
         Event::Reclaimed { by, fence, .. } => reclaimed(world, id, by, *fence, at),
@@ -129,6 +128,8 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         | Event::Resent { .. }
         | Event::Reminded { .. }
         | Event::TimedOut { .. }
+        | Event::Returned { .. }
+        | Event::Unverified { .. }
         | Event::Completed { .. }
         | Event::Failed { .. } => evolve_handoff(world, id, event, at),
         // These belong to other streams.

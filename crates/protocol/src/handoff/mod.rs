@@ -1,11 +1,13 @@
 //! A handoff: what is passed, how, and where it stands.
 
+mod check;
 mod kind;
 mod priority;
 mod returning;
 mod state;
 mod transfer;
 
+pub use check::{Check, CheckEnd, CheckRun, Evidence};
 pub use kind::{
     Aggregation, Assessment, Broadcast, Delegation, Escalation, Kind, Matter, OnTimeout, Trigger,
 };
@@ -47,6 +49,12 @@ pub struct Handoff {
     /// The hash of what a person approved, if one had to.
     #[serde(default)]
     pub approved: Option<String>,
+    /// How often what came back did not pass its checks.
+    #[serde(default)]
+    pub unverified: u8,
+    /// What the checks showed when it last did not.
+    #[serde(default)]
+    pub evidence: Option<Box<Evidence>>,
     /// Where it stands.
     pub state: State,
 }
@@ -104,6 +112,9 @@ pub struct Terms {
     /// What happens when the receiver cannot take it.
     #[serde(default)]
     pub routing: Routing,
+    /// What must succeed before its return counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
     /// The span under which it was passed, if a trace was given; the work goes on in that trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<TraceParent>,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::artifact::Produced;
 use crate::course::Report;
+use crate::handoff::Evidence;
 use crate::id::Fence;
 use crate::policy::{ModelName, Money};
 use crate::text::{Body, Text};
@@ -41,6 +42,9 @@ pub struct Return {
     /// Anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Text>,
+    /// What its checks showed, once they have run: until then it is only what its holder says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Box<Evidence>>,
 }
 
 /// Whether a result is what was asked for.

@@ -86,6 +86,12 @@ pub enum State {
         fence: Fence,
         /// What came back.
         result: Box<Return>,
+        /// Since when its checks run; what was due moves by as much.
+        at: Timestamp,
+        /// Since when it is held.
+        since: Timestamp,
+        /// What is due if they fail and its holder goes on.
+        due: Option<Due>,
     },
     /// Over, as it was meant to end.
     Completed {

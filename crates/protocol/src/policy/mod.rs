@@ -17,7 +17,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{APPROVAL_RULES_MAX, HANDOFFS_PER_WORKFLOW, NOTIFIERS_MAX, PRICES_MAX};
+use crate::limits::{
+    ALLOWED_CHECKS_MAX, APPROVAL_RULES_MAX, HANDOFFS_PER_WORKFLOW, NOTIFIERS_MAX, PRICES_MAX,
+};
 use crate::reach::{Argv, Url};
 use crate::refusal::Refusal;
 
@@ -42,6 +44,9 @@ pub struct Policy {
     pub prices: BTreeMap<ModelName, Price>,
     /// Who is told when something waits for a person.
     pub notify: Vec<Notifier>,
+    /// Commands that agents may ask to have run as checks. Operators may ask for any: a check runs
+    /// as the coordinator does.
+    pub checks: Vec<Argv>,
 }
 
 /// Whether agents may pass work on.
@@ -78,6 +83,7 @@ impl Default for Policy {
             approve_own: false,
             prices: BTreeMap::new(),
             notify: Vec::new(),
+            checks: Vec::new(),
         }
     }
 }
@@ -89,6 +95,7 @@ impl Policy {
             ("approval rules", self.approval.len(), APPROVAL_RULES_MAX),
             ("prices", self.prices.len(), PRICES_MAX),
             ("notifiers", self.notify.len(), NOTIFIERS_MAX),
+            ("checks", self.checks.len(), ALLOWED_CHECKS_MAX),
         ];
         if let Some((what, _, most)) = most.into_iter().find(|(_, found, most)| found > most) {
             return Err(Refusal::TooMany { what, most });

@@ -32,6 +32,7 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         decision_rationale: None,
         risk_level: Default::default(),
         routing: Default::default(),
+        checks: Vec::new(),
         traceparent: None,
     };
     Handoff {
@@ -42,6 +43,8 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         tried: Default::default(),
         gap: Vec::new(),
         approved: None,
+        unverified: 0,
+        evidence: None,
         state: State::Queued { until: None, give_up: None },
     }
 }

@@ -79,6 +79,9 @@ named! {
     NobodyAbove => "nobody-above", Conflict;
     NotAbove => "not-above", Invalid;
     Suspended => "suspended", Conflict;
+    BeingChecked => "being-checked", Conflict;
+    ChecksNeedReturn => "checks-need-return", Invalid;
+    CheckNotAllowed => "check-not-allowed", Forbidden;
     SelfPass => "self-pass", Invalid;
     DeadlinePassed => "deadline-passed", Invalid;
     AtCapacity => "at-capacity", Conflict;

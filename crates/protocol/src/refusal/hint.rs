@@ -24,6 +24,7 @@ impl Refusal {
             | Self::PassPending { .. }
             | Self::SenderBlocked { .. }
             | Self::Suspended { .. }
+            | Self::BeingChecked { .. }
             | Self::AtCapacity { .. } => self.what_comes_first(),
             Self::ForAnother { .. } => "`baton inbox` shows what is for you".into(),
             Self::StaleFence { .. }
@@ -32,9 +33,8 @@ impl Refusal {
             | Self::FenceOfAnother { .. }
             | Self::NotHolder { .. } => self.which_fence().into(),
             Self::NotOwner { .. } | Self::ParentGoto { .. } => self.whose_it_is().into(),
-            Self::TimeoutRequired => "add --timeout, such as --timeout 30m".into(),
-            Self::ReturnMismatch { .. } => {
-                "a delegation comes back; a sequential handoff passes the work for good".into()
+            Self::TimeoutRequired | Self::ReturnMismatch { .. } | Self::ChecksNeedReturn => {
+                self.how_it_comes_back().into()
             }
             Self::ReceiverRequired
             | Self::ReceiverMismatch
@@ -58,8 +58,9 @@ impl Refusal {
             Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN".into(),
             Self::NotYours { .. } => "ask whoever passed it, or the operator".into(),
             Self::ViewOnly | Self::ViewOfAgent | Self::CoordinatorOnly => self.who_may().into(),
-            Self::ReservedName { .. } => "choose another name for the agent".into(),
-            Self::KeyReused => "take another key; asking again means asking the same".into(),
+            Self::ReservedName { .. } | Self::KeyReused | Self::BadDigest => {
+                self.what_to_take().into()
+            }
             Self::RuleTwice { .. }
             | Self::BadRule { .. }
             | Self::NoPrices
@@ -69,9 +70,27 @@ impl Refusal {
             | Self::CircuitBreakerOpen { .. }
             | Self::DeadlockDetected(_)
             | Self::ApprovalVoid { .. }
+            | Self::CheckNotAllowed { .. }
             | Self::OwnLineage { .. }
             | Self::NothingToApprove { .. } => self.way_out(),
-            Self::BadDigest => "let `baton token create` make the token".into(),
+        }
+    }
+
+    /// What makes work come back, or not.
+    fn how_it_comes_back(&self) -> &'static str {
+        match self {
+            Self::TimeoutRequired => "add --timeout, such as --timeout 30m",
+            Self::ChecksNeedReturn => "delegate it, with --timeout, or leave the checks out",
+            _ => "a delegation comes back; a sequential handoff passes the work for good",
+        }
+    }
+
+    /// What to take instead.
+    fn what_to_take(&self) -> &'static str {
+        match self {
+            Self::ReservedName { .. } => "choose another name for the agent",
+            Self::KeyReused => "take another key; asking again means asking the same",
+            _ => "let `baton token create` make the token",
         }
     }
 
@@ -90,6 +109,7 @@ impl Refusal {
             Self::NotSent { handoff }
             | Self::AlreadyAccepted { handoff, .. }
             | Self::SenderBlocked { handoff, .. }
+            | Self::BeingChecked { handoff }
             | Self::Suspended { handoff, .. } => {
                 format!("`baton wait {}` tells how it goes on", handoff.short())
             }
@@ -121,6 +141,9 @@ impl Refusal {
             }
             Self::DeadlockDetected(Deadlock::Cycle { .. }) => {
                 "do not wait for it: drop --blocking, unlock a file, or ask somebody else".into()
+            }
+            Self::CheckNotAllowed { .. } => {
+                "an operator adds it to `checks` of the policy, or passes the work".into()
             }
             Self::ApprovalVoid { handoff } => {
                 let id = handoff.short();

@@ -263,6 +263,23 @@ pub enum Refusal {
         /// On what.
         handoff: HandoffId,
     },
+    /// What the holder returned is being checked.
+    #[error("handoff {handoff} has returned, and its checks run")]
+    BeingChecked {
+        /// Which one.
+        handoff: HandoffId,
+    },
+    /// Checks on something that never comes back.
+    #[error("checks run when work comes back, and this handoff does not come back")]
+    ChecksNeedReturn,
+    /// A command that an agent may not have run.
+    #[error("{agent} may not have `{check}` run as a check")]
+    CheckNotAllowed {
+        /// Who asked.
+        agent: AgentId,
+        /// The command.
+        check: String,
+    },
     /// Passing to oneself.
     #[error("{agent} cannot pass work to itself")]
     SelfPass {

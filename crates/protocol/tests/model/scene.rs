@@ -303,7 +303,9 @@ fn due_in(due: Option<Due>, now: Timestamp) -> Option<(bool, i64)> {
 /// Takes in what matters to the rules; what is named with `_` is only for people. No `..` here: a
 /// new field must be thought about.
 fn hash_handoff(of: &Handoff, now: Timestamp, hasher: &mut impl Hasher) {
-    let Handoff { terms: _, to, initiated_at: _, gap, attempts, tried, approved: _, state } = of;
+    let Handoff { terms: _, to, initiated_at: _, gap, attempts, tried, approved: _, .. } = of;
+    let Handoff { unverified, evidence: _, state, .. } = of;
+    unverified.hash(hasher);
     state.word().hash(hasher);
     if state.is_over() {
         // How it ended is for people; that it stays so is asked of every deed.
@@ -325,7 +327,7 @@ fn hash_handoff(of: &Handoff, now: Timestamp, hasher: &mut impl Hasher) {
         State::Suspended { fence, escalation, at, since: _, due } => {
             (fence, escalation, due_in(*due, *at)).hash(hasher);
         }
-        State::Returned { fence, result: _ } => fence.hash(hasher),
+        State::Returned { fence, result: _, at: _, since: _, due: _ } => fence.hash(hasher),
         State::AwaitingApproval { .. } | State::Completed { .. } | State::Failed { .. } => (),
     }
 }

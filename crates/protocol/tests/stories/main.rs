@@ -1,9 +1,11 @@
 //! Stories about handoffs, each as a user could tell it. The expected outcome stands beside it.
 
 mod teller;
+mod words;
 
 mod answers;
 mod broadcasts;
+mod checks;
 mod contexts;
 mod delegations;
 mod escalations;

@@ -24,6 +24,7 @@ pub(crate) fn brought(effects: &[Effect]) -> String {
         Effect::Accept { agent, .. } => Some(format!("; accept for {agent}")),
         Effect::Run { agent, fence, .. } => Some(format!("; run {agent} under fence {fence}")),
         Effect::Call { agent, .. } => Some(format!("; call {agent}")),
+        Effect::Check { fence, .. } => Some(format!("; check fence {fence}")),
     });
     told.collect()
 }

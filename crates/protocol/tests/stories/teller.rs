@@ -5,15 +5,17 @@
 
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::event::{Decision, Event};
-use baton_protocol::handoff::{Detail, Due, Kind, Priority};
-use baton_protocol::id::{CapabilityId, CommandId, HandoffId, WorkflowId};
+use baton_protocol::handoff::{Due, Kind, Priority};
+use baton_protocol::id::{CommandId, HandoffId, WorkflowId};
 use baton_protocol::time::{Allowance, Timestamp};
 use baton_protocol::workflow::Ending;
 use baton_protocol::{Timer, World, decide, evolve};
 use serde_json::{Value, json};
 
+use crate::checks;
 use crate::objects;
 use crate::runs::{brought, reached};
+use crate::words::{freed, lacking, moment, said, secs, word, wrap};
 
 /// Checks that the story goes as expected.
 pub(crate) fn check(script: &str, expect: expect_test::Expect) {
@@ -149,6 +151,8 @@ impl Teller {
                 "context_updates": { "variables_changed": variables(named("setting")) },
                 "audit": { "tokens_consumed": 7 },
             }}),
+            "finds" => checks::found(handoff, fence, rest),
+            "allows" => checks::allows(rest),
             "goes" => objects::goes(workflow, fence, &words(2)),
             "completes" => json!({ "complete": { "workflow": workflow, "fence": fence } }),
             "cancels" => match handoff {
@@ -214,7 +218,9 @@ impl Teller {
         };
         let needs: Vec<&str> =
             named("needing").map(|caps| caps.split(',').collect()).unwrap_or_default();
-        let mut back = json!({ "blocking": rest.contains(&"blocking") });
+        let mut back = json!({
+            "blocking": rest.contains(&"blocking"), "checks": checks::asked(named("checked-by")),
+        });
         if let Some(timeout) = named("within") {
             back["timeout"] = json!(timeout);
         }
@@ -426,27 +432,13 @@ impl Teller {
             Event::Locked { by, paths, mode, until, .. } => {
                 format!("{} locked ({mode}) by {by} until {}", paths[0], secs(*until))
             }
+            Event::Returned { handoff, .. } => format!("{} returned, its checks run", h(handoff)),
+            Event::Unverified { handoff, evidence } => {
+                format!("{} unverified: {}", h(handoff), checks::shown(evidence))
+            }
             other => self.time(other),
         }
     }
-}
-
-/// Writes a long line as several, so that it can be read beside its script.
-fn wrap(told: &mut String, line: &str) {
-    const WIDTH: usize = 78;
-    let mut width = 0;
-    for (n, word) in line.split(' ').enumerate() {
-        if n > 0 && width + 1 + word.chars().count() > WIDTH {
-            told.push_str("\n    ");
-            width = 4;
-        } else if n > 0 {
-            told.push(' ');
-            width += 1;
-        }
-        told.push_str(word);
-        width += word.chars().count();
-    }
-    told.push('\n');
 }
 
 /// Recipients by comma; a `?` means that nothing need come back.
@@ -464,37 +456,4 @@ fn variables(pairs: Option<&str>) -> Value {
         set.insert(name.to_owned(), json!(value));
     }
     Value::Object(set)
-}
-
-/// A moment on the story's clock, as commands write it.
-fn moment(at: Option<&str>) -> Option<Timestamp> {
-    Some(at?.parse::<Allowance>().expect("a time").after(Timestamp::default()))
-}
-
-/// The word that programs use for it.
-fn word(of: impl serde::Serialize) -> String {
-    json!(of).as_str().expect("a word").to_owned()
-}
-
-fn secs(at: Timestamp) -> String {
-    format!("{}s", at.as_micros() / 1_000_000)
-}
-fn freed(paths: &[baton_protocol::lock::FilePath]) -> String {
-    let names: Vec<_> = paths.iter().map(ToString::to_string).collect();
-    if names.is_empty() { String::new() } else { format!(" releasing {}", names.join(", ")) }
-}
-
-fn said(detail: &Detail) -> String {
-    match detail {
-        Detail::Rejected { reason } => format!("rejected ({reason})"),
-        Detail::Cancelled { by, .. } => format!("cancelled by {by}"),
-        Detail::PassedOn { .. } => "passed on".to_owned(),
-        other => other.word().to_owned(),
-    }
-}
-
-/// What the receiver lacks, if anything.
-fn lacking(gap: &[CapabilityId]) -> String {
-    let gap: Vec<_> = gap.iter().map(ToString::to_string).collect();
-    if gap.is_empty() { String::new() } else { format!(" lacking {}", gap.join(", ")) }
 }

@@ -11,7 +11,7 @@ use crate::command::{Pass, PassKind, Submission};
 use crate::decide::guard::{self, Begins};
 use crate::decide::retry::Why;
 use crate::decide::route::{self, Wanted};
-use crate::decide::{arrival, course, holder, start, variables};
+use crate::decide::{arrival, check, course, holder, start, variables};
 use crate::event::{Decision, Event, Guarded};
 use crate::handoff::{Cause, Delegation, Handoff, Kind, Priority, State, Terms, Trigger};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
@@ -37,6 +37,7 @@ pub(super) fn decide(
     if pass.context.share.len() > VARIABLES_MAX {
         return Err(Refusal::TooMany { what: "shared variables", most: VARIABLES_MAX });
     }
+    check::allowed(world, ask, pass)?;
     course::fits(pass.workflow.and_then(|id| world.workflows.get(&id)), &pass.context.report)?;
     let many = pass.kind == PassKind::Broadcast;
     if (many && pass.to_agent.is_some()) || (!many && !pass.to_agents.is_empty()) {
@@ -240,6 +241,7 @@ fn terms(
         decision_rationale: pass.audit.decision_rationale.clone(),
         risk_level: pass.audit.risk_level,
         routing: pass.routing,
+        checks: pass.return_protocol.checks.clone(),
         traceparent: context.traceparent.or_else(held),
     }
 }
@@ -254,6 +256,8 @@ fn as_begun(terms: &Terms, now: Timestamp) -> Handoff {
         tried: Default::default(),
         gap: terms.gap.clone(),
         approved: None,
+        unverified: 0,
+        evidence: None,
         state: State::Initiated { answer_by: None, called: false },
     }
 }
