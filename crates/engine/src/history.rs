@@ -100,8 +100,8 @@ impl Engine {
         };
         if let Actor::Agent(agent) = &viewer {
             match (query.handoff, query.workflow) {
-                (Some(id), _) => drop(self.handoff(viewer, id).await?),
-                (None, Some(id)) => hidden = self.hidden(viewer, id).await?,
+                (Some(id), _) => drop(self.handoff(viewer.clone(), id).await?),
+                (None, Some(id)) => hidden = self.hidden(viewer.clone(), id).await?,
                 (None, None) => filter.agent = Some(agent.to_string()),
             }
         }
@@ -112,7 +112,7 @@ impl Engine {
         let last = records.last().and_then(|record| record["seq"].as_u64());
         records.retain(|record| !hidden.covers(record));
         if !sees_all {
-            records.retain_mut(veil);
+            records.retain_mut(|record| veil(&viewer, record));
         }
         Ok(Page { items: records, next: last.filter(|_| full) })
     }
@@ -143,10 +143,29 @@ impl Engine {
 
 /// Takes out of a record what only the operator sees: how agents are started and called. Whether
 /// anything is left to show: of credentials, nothing is.
-fn veil(record: &mut Value) -> bool {
+///
+/// What waits for a person has not reached its receiver, and may never do. Its beginning stays
+/// hidden from it afterwards, too: what it may know, it gets with the handoff itself.
+fn veil(viewer: &Actor, record: &mut Value) -> bool {
+    let agent = match viewer {
+        Actor::Agent(agent) => Some(agent.as_str()),
+        Actor::Operator | Actor::OperatorAs(_) | Actor::Viewer | Actor::Coordinator => None,
+    };
     let event = &mut record["event"];
     match event["type"].as_str() {
         Some("token_issued" | "token_revoked") => return false,
+        // Rules are no use to those whom they hold for.
+        Some("policy_set") if agent.is_some() => return false,
+        Some("initiated") if !event["guarded"]["approval"]["waits"].is_null() => {
+            let from = event["terms"]["from_agent"].as_str();
+            let to = event["terms"]["to_agent"].as_str();
+            if agent.is_some() && agent == to && agent != from {
+                return false;
+            }
+            if let (Some(_), Some(guarded)) = (agent, event["guarded"].as_object_mut()) {
+                guarded.remove("approval");
+            }
+        }
         Some("policy_set") => {
             if let Some(policy) = event.get_mut("policy").and_then(Value::as_object_mut) {
                 policy.remove("notify");

@@ -339,7 +339,9 @@ fn shown(world: &World, viewer: &Actor, id: HandoffId) -> Option<(HandoffView, B
     // What waits for a person has not reached its receiver yet.
     let arrived = !matches!(handoff.state, State::AwaitingApproval { .. });
     let concerns = handoff.to == agent && arrived || handoff.terms.from_agent == agent;
-    let seen = concerns || may_see(viewer, workflow) && Sight::of(viewer, workflow).sees(handoff);
+    let kept = handoff.to == agent && !arrived && matches!(viewer, Actor::Agent(_));
+    let part = !kept && may_see(viewer, workflow) && Sight::of(viewer, workflow).sees(handoff);
+    let seen = concerns || part;
     let (mut view, mut bodies) =
         seen.then(|| view::handoff_view(world, home, workflow, handoff))?;
     if let (Actor::Agent(_), false) = (viewer, concerns) {

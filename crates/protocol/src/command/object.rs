@@ -17,7 +17,7 @@ use crate::handoff::Aggregation;
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::limits::{ARTIFACTS_MAX, RECIPIENTS_MAX};
 use crate::open::{Label, OpenKeys};
-use crate::text::{Body, BodyJson, Text};
+use crate::text::{Body, BodyJson, Text, VariableValue};
 use crate::time::Allowance;
 use crate::variables::Changes;
 
@@ -353,6 +353,13 @@ impl Update {
                 "artifacts" => update.artifacts = map.next_value::<Products>()?.0,
                 "workflow_state" => update.workflow_state = map.next_value()?,
                 "metrics" => update.metrics = map.next_value()?,
+                // These become words of the handoff, so they must be some.
+                "reason" | "next_task" => {
+                    let words: Text = map.next_value()?;
+                    let value = Value::String(words.to_string());
+                    let value = VariableValue::try_from(value).map_err(A::Error::custom)?;
+                    update.custom.insert(key, value).map_err(A::Error::custom)?;
+                }
                 _ => {
                     let value = map.next_value()?;
                     update.custom.insert(key, value).map_err(A::Error::custom)?;

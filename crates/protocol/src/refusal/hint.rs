@@ -47,7 +47,6 @@ impl Refusal {
             | Self::NobodyAbove
             | Self::NotAbove { .. } => self.whom_to_ask().into(),
             Self::SelfPass { .. } => "name another agent; `baton agent list` shows them".into(),
-            Self::DeadlinePassed { .. } => "give a moment that lies ahead, in UTC".into(),
             Self::StaleVariable { .. }
             | Self::OutOfScope { .. }
             | Self::ReadOnlyVariable { .. }
@@ -58,9 +57,10 @@ impl Refusal {
             Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN".into(),
             Self::NotYours { .. } => "ask whoever passed it, or the operator".into(),
             Self::ViewOnly | Self::ViewOfAgent | Self::CoordinatorOnly => self.who_may().into(),
-            Self::ReservedName { .. } | Self::KeyReused | Self::BadDigest => {
-                self.what_to_take().into()
-            }
+            Self::ReservedName { .. }
+            | Self::KeyReused
+            | Self::BadDigest
+            | Self::DeadlinePassed { .. } => self.what_to_take().into(),
             Self::RuleTwice { .. }
             | Self::BadRule { .. }
             | Self::NoPrices
@@ -89,6 +89,7 @@ impl Refusal {
     fn what_to_take(&self) -> &'static str {
         match self {
             Self::ReservedName { .. } => "choose another name for the agent",
+            Self::DeadlinePassed { .. } => "give a moment that lies ahead, in UTC",
             Self::KeyReused => "take another key; asking again means asking the same",
             _ => "let `baton token create` make the token",
         }

@@ -18,6 +18,9 @@ use crate::value::Id;
 use crate::verbs::rows;
 use crate::verbs::told::told;
 
+/// Digits of a hash that tell what somebody saw.
+const HASH_DIGITS_MIN: usize = 8;
+
 /// List what waits for a decision, or show one
 ///
 /// Questions that agents asked (answer with `baton decide`), and handoffs that the policy lets wait
@@ -146,6 +149,11 @@ impl Approve {
 fn hash(session: &Session, handoff: HandoffId, seen: Option<&str>) -> Result<String, Failure> {
     if let Some(whole) = seen.filter(|seen| seen.len() == 64) {
         return Ok(whole.to_owned());
+    }
+    if let Some(short) = seen.filter(|seen| seen.len() < HASH_DIGITS_MIN) {
+        let sentence = format!("`{short}` is too short to tell what you saw");
+        let hint = format!("give at least {HASH_DIGITS_MIN} digits of the hash, or leave it out");
+        return Err(Failure::usage(sentence, hint));
     }
     let view: HandoffView = session.client.read(format!("/v1/handoffs/{handoff}"))?.read()?;
     // Without one there is nothing to approve, which the coordinator says best.

@@ -89,7 +89,8 @@ fn show(session: &Session) -> Result<(), Failure> {
             let sentence = format!("the policy cannot be written as TOML: {error}");
             Failure::failed(sentence, "add --json to see it as it is")
         })?;
-        page.line(text.trim_end());
+        // It is read back as it is, so every line stays one.
+        text.lines().for_each(|line| page.line(line));
         Ok(())
     })
 }

@@ -8,7 +8,6 @@ use super::from_file;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::show::Page;
-use crate::show::table::Table;
 use crate::show::time::{absolute, both};
 use crate::value::When;
 
@@ -49,20 +48,15 @@ fn told(page: &mut Page, found: &view::WhatIf) {
     let view::WhatIf { since, handoffs, differ, untold, by_kind, rows, .. } = found;
     let began = both(*since, page.now);
     if !rows.is_empty() {
-        let header = ["AT (UTC)", "HANDOFF", "FROM", "TO", "THEN", "WOULD BE", "WHY"];
-        let mut table = Table::new(&header, &[6]);
         for row in rows {
-            table.row([
-                absolute(row.at).trim_end_matches('Z').to_owned(),
-                row.handoff.short(),
-                row.from_agent.to_string(),
-                row.to_agent.to_string(),
-                row.then.clone(),
-                row.would.clone(),
-                row.why.clone().unwrap_or_default(),
-            ]);
+            let at = absolute(row.at);
+            let (id, from, to) = (row.handoff.short(), &row.from_agent, &row.to_agent);
+            page.line(format!("{at}  {id}  {from} to {to}"));
+            page.line(format!("    {} -> {}", row.then, row.would));
+            if let Some(why) = &row.why {
+                page.line(format!("    because {why}"));
+            }
         }
-        page.table(table);
         page.line("");
     }
     page.line(format!("{differ} of {handoffs} handoffs since {began} would be decided otherwise"));
