@@ -1,11 +1,17 @@
 //! Counting tokens as models do.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use tiktoken::CoreBpe;
+
+/// How many bytes a token is at most, nearly always: where a cut is looked for first.
+const NEAR_BYTES: usize = 16;
+/// How many tokens the mark of a shortened text is, about.
+const MARK_TOKENS: usize = 10;
 
 /// Which vocabulary tokens are counted with. It is unpacked when something is counted the first
 /// time, which takes a part of a second and some memory; who never counts never pays.
@@ -33,7 +39,12 @@ impl Tokenizer {
             return text;
         }
         let vocabulary = self.vocabulary();
-        let tokens = vocabulary.encode(text);
+        // A megabyte need not be read for its first words, unless those are very long ones.
+        let near = &text[..text.floor_char_boundary(limit.saturating_mul(NEAR_BYTES))];
+        let mut tokens = vocabulary.encode(near);
+        if tokens.len() <= limit && near.len() < text.len() {
+            tokens = vocabulary.encode(text);
+        }
         if tokens.len() <= limit {
             return text;
         }
@@ -46,6 +57,58 @@ impl Tokenizer {
             }
             end -= 1;
         }
+    }
+
+    /// As much of the end of `text` as fits into `limit` tokens, beginning between characters.
+    pub fn cut_front(self, text: &str, limit: usize) -> &str {
+        if text.len() <= limit {
+            return text;
+        }
+        let vocabulary = self.vocabulary();
+        let from = text.len().saturating_sub(limit.saturating_mul(NEAR_BYTES));
+        let near = &text[text.ceil_char_boundary(from)..];
+        let mut tokens = vocabulary.encode(near);
+        if tokens.len() <= limit && near.len() < text.len() {
+            tokens = vocabulary.encode(text);
+        }
+        if tokens.len() <= limit {
+            return text;
+        }
+        let mut start = text.len() - vocabulary.decode(&tokens[tokens.len() - limit..]).len();
+        loop {
+            start = text.ceil_char_boundary(start);
+            if start == text.len() || vocabulary.count(&text[start..]) <= limit {
+                return &text[start..];
+            }
+            start += 1;
+        }
+    }
+
+    /// `text` within `limit` tokens: what is too much goes from the middle, and a mark says so.
+    ///
+    /// Where not even the mark fits, the beginning is left, without a mark.
+    pub fn shorten(self, text: &str, limit: usize) -> Cow<'_, str> {
+        if text.len() <= limit {
+            return Cow::Borrowed(text);
+        }
+        let all = self.count(text);
+        if all <= limit {
+            return Cow::Borrowed(text);
+        }
+        // The beginning says what it is about, so it gets the larger part.
+        let mut room = limit.saturating_sub(MARK_TOKENS);
+        while room > 0 {
+            let head = self.cut(text, room - room / 3);
+            let tail = self.cut_front(&text[head.len()..], room / 3);
+            let left_out = all.saturating_sub(room);
+            let short = format!("{head}\n[… {left_out} tokens left out …]\n{tail}");
+            let tokens = self.count(&short);
+            if tokens <= limit {
+                return Cow::Owned(short);
+            }
+            room = room.saturating_sub(tokens - limit);
+        }
+        Cow::Borrowed(self.cut(text, limit))
     }
 
     fn vocabulary(self) -> &'static CoreBpe {
@@ -107,6 +170,19 @@ mod tests {
             let cut = Tokenizer::O200kBase.cut(&text, limit);
             prop_assert!(text.starts_with(cut));
             prop_assert!(Tokenizer::O200kBase.count(cut) <= limit);
+        }
+
+        #[test]
+        fn what_is_cut_at_the_front_fits_and_is_an_end(text in ".{0,200}", limit in 0usize..40) {
+            let cut = Tokenizer::O200kBase.cut_front(&text, limit);
+            prop_assert!(text.ends_with(cut));
+            prop_assert!(Tokenizer::O200kBase.count(cut) <= limit);
+        }
+
+        #[test]
+        fn what_is_shortened_fits(text in ".{0,300}", limit in 0usize..60) {
+            let short = Tokenizer::O200kBase.shorten(&text, limit);
+            prop_assert!(Tokenizer::O200kBase.count(&short) <= limit);
         }
     }
 }

@@ -1,0 +1,1 @@
+//! Shapes of messages, read and written.

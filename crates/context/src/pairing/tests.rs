@@ -1,0 +1,1 @@
+//! Broken pairs, and what becomes of them.
