@@ -131,14 +131,30 @@ impl Message {
         Some(read)
     }
 
-    /// A result that says that a call was interrupted, in the shape that belongs to the call.
+    /// Whether a result has the shape that belongs to a call of this message. No provider takes a
+    /// conversation in which one is answered in the shape of another.
+    pub(crate) fn fits(&self, call: &Part, holder: &Self, result: &Part) -> bool {
+        let role = holder.original.get("role").and_then(Value::as_str);
+        match call.place {
+            Place::Whole => result.place == Place::Whole && role.is_none(),
+            Place::Field(_) => result.place == Place::Whole && role == Some("function"),
+            Place::Block("tool_calls", _) => result.place == Place::Whole && role == Some("tool"),
+            Place::Block(..) => matches!(result.place, Place::Block(..)),
+        }
+    }
+
+    /// A result that says that a call was interrupted.
+    pub(crate) fn interrupted(&self, call: &Part) -> Option<Answer> {
+        self.answered(call, INTERRUPTED, true)
+    }
+
+    /// A result with these words, in the shape that belongs to a call of this message.
     ///
     /// There is none for calls whose results are no words, such as those to a screen.
-    pub(crate) fn interrupted(&self, call: &Part) -> Option<Answer> {
+    pub(crate) fn answered(&self, call: &Part, words: &str, failed: bool) -> Option<Answer> {
         let PartKind::Call { id, name } = &call.kind else {
             return None;
         };
-        let words = INTERRUPTED;
         let mut fields = Map::new();
         let mut set = |key: &str, value: Value| fields.insert(key.to_owned(), value);
         match call.place {
@@ -167,7 +183,7 @@ impl Message {
             Place::Block(..) => {
                 let id = id.as_deref()?;
                 return Some(Answer::Block(json!({
-                    "type": "tool_result", "tool_use_id": id, "content": words, "is_error": true,
+                    "type": "tool_result", "tool_use_id": id, "content": words, "is_error": failed,
                 })));
             }
         }

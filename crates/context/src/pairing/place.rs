@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::link::{At, Links};
 use super::{Repairs, shown};
 use crate::Tokenizer;
-use crate::message::{Answer, Message, Place, Role};
+use crate::message::{Answer, Message, Part, Place, Role};
 
 /// Results that must be brought to their call, by the message that calls.
 pub(crate) type Answers = BTreeMap<usize, Vec<Answer>>;
@@ -28,7 +28,18 @@ pub(crate) fn answers(
         let message = &messages[call.message];
         let what = shown(message, call.part);
         let part = &message.parts[call.part];
+        let fits = result.is_none_or(|result| {
+            let holder = &messages[result.message];
+            message.fits(part, holder, &holder.parts[result.part])
+        });
         let answer = match result {
+            Some(result) if !fits => {
+                let from = &messages[result.message];
+                let now = "came in another shape and was rewritten";
+                repairs.add(from, format_args!("the result of {what} {now}"));
+                gone.insert(result);
+                message.answered(part, &from.parts[result.part].text, false)
+            }
             Some(result)
                 if {
                     result.part < leading[result.message] && in_place(messages, gone, call, result)
@@ -85,9 +96,7 @@ fn in_place(messages: &[Message], gone: &BTreeSet<At>, call: At, result: At) -> 
             answering |= message.only_results();
             continue;
         }
-        // A turn of the agent may be told in several messages where results come in blocks.
-        let same_turn = message.role == Role::Assistant && blocks(place) && !answering;
-        if !same_turn {
+        if answering || !blocks(place) || !goes_on(message) {
             return false;
         }
     }
@@ -100,6 +109,15 @@ fn blocks(place: Place) -> bool {
         Place::Block(list, _) => list != "tool_calls",
         Place::Whole | Place::Field(_) => false,
     }
+}
+
+/// Whether a message goes on with the agent's turn: where results come in blocks, one may be told
+/// in several messages. A call of another shape ends it, because that wants its results at once.
+fn goes_on(message: &Message) -> bool {
+    let own = |part: &Part| {
+        part.place != Place::Whole && !part.is_result() && (!part.is_call() || blocks(part.place))
+    };
+    message.role == Role::Assistant && message.parts.iter().all(own)
 }
 
 /// Puts the answers where they belong.
@@ -159,10 +177,7 @@ pub(crate) fn put(
 fn behind(messages: &[Option<Message>], caller: usize, in_blocks: bool) -> usize {
     let same = |message: &Option<Message>| match message {
         None => true,
-        Some(message) if in_blocks => {
-            let results = message.parts.iter().any(|part| part.is_result());
-            message.role == Role::Assistant && !results
-        }
+        Some(message) if in_blocks => goes_on(message),
         Some(message) => message.only_results(),
     };
     let after = &messages[caller + 1..];

@@ -1,0 +1,180 @@
+//! How long packing takes, and whether counting stays linear.
+//!
+//! `cargo bench -p baton-context` prints the figures. With `count FILE` it counts that file and
+//! prints tokens and milliseconds, for `scripts/bench-tokens`, which compares with Python.
+
+use std::time::{Duration, Instant};
+
+use baton_context::Tokenizer;
+use baton_context::history::{About, Plan, pack};
+use baton_protocol::handoff::{Include, TransferMode};
+use serde_json::{Value, json};
+
+const ROUNDS: usize = 9;
+const HISTORY_BYTES: usize = 5_000_000;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
+    match words.as_slice() {
+        [verb, file] if verb == "count" => count(file),
+        [verb, file] if verb == "text" => {
+            std::fs::write(file, prose(HISTORY_BYTES)).expect("the text can be written");
+        }
+        other => {
+            assert!(other.is_empty(), "expected nothing, `count FILE` or `text FILE`");
+            packs();
+            long_words();
+        }
+    }
+}
+
+/// Runs something a few times; the best and the middle of its times.
+fn timed(mut run: impl FnMut()) -> (Duration, Duration) {
+    let mut times: Vec<Duration> = (0..ROUNDS)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    (times[0], times[ROUNDS / 2])
+}
+
+fn show(what: &str, (best, middle): (Duration, Duration)) {
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    println!("{what:<44} best {:>8.1} ms   median {:>8.1} ms", ms(best), ms(middle));
+}
+
+fn count(file: &str) {
+    let text = std::fs::read_to_string(file).expect("the text can be read");
+    let tokens = Tokenizer::default().count(&text);
+    let start = Instant::now();
+    assert_eq!(Tokenizer::default().count(&text), tokens);
+    println!("{tokens} {:.3}", start.elapsed().as_secs_f64() * 1e3);
+}
+
+fn packs() {
+    let history = history();
+    let bytes = serde_json::to_vec(&history).expect("JSON").len();
+    println!("history: {} messages, {bytes} bytes as JSON", history.len());
+    Tokenizer::default().count("the vocabulary is unpacked before anything is timed");
+    let files = ["src/record/header.rs".to_owned()];
+    let about = About {
+        task: "Fix the parser of record headers",
+        reason: "the second format fails",
+        files: &files,
+    };
+    for (mode, max_tokens) in [
+        (TransferMode::Full, None),
+        (TransferMode::Full, Some(20_000)),
+        (TransferMode::RelevantOnly, None),
+        (TransferMode::RelevantOnly, Some(100_000)),
+        (TransferMode::Summary, None),
+    ] {
+        let (tokenizer, include) = (Tokenizer::default(), Include::default());
+        let plan = Plan { mode, max_messages: None, max_tokens, include, tokenizer };
+        let mut copies: Vec<_> = (0..ROUNDS).map(|_| history.clone()).collect();
+        let times = timed(|| {
+            let packed = pack(copies.pop().expect("one a round"), &plan, &about, None);
+            std::hint::black_box(packed.expect("these are messages"));
+        });
+        show(&format!("pack {mode:?} {max_tokens:?}"), times);
+    }
+    let texts: Vec<String> = history.iter().map(ToString::to_string).collect();
+    let times = timed(|| {
+        let count = |text: &String| Tokenizer::default().count(text);
+        std::hint::black_box(texts.iter().map(count).sum::<usize>());
+    });
+    show("of which counting alone, about", times);
+}
+
+fn long_words() {
+    let mut seed = 1;
+    let letters: String =
+        (0..1_000_000).map(|_| char::from(b'a' + random(&mut seed, 26))).collect();
+    let cases = [
+        ("one letter", "a".repeat(1_000_000)),
+        ("letters", letters),
+        ("capitals", "AB".repeat(500_000)),
+        ("alternating case", "aB".repeat(500_000)),
+        ("digits", "1234567890".repeat(100_000)),
+        ("signs", "=".repeat(1_000_000)),
+        ("spaces", " ".repeat(1_000_000)),
+        ("line ends", "\n".repeat(1_000_000)),
+        ("kanji", "構文解析".repeat(83_333)),
+        ("emoji", "👩‍👩‍👧‍👦".repeat(40_000)),
+        ("accents", "é".repeat(500_000)),
+        ("combining marks", "e\u{301}".repeat(333_333)),
+    ];
+    for (name, text) in cases {
+        let quarter = &text[..text.floor_char_boundary(text.len() / 4)];
+        let time = |text: &str| {
+            let (best, _) = timed(|| {
+                std::hint::black_box(Tokenizer::default().count(text));
+            });
+            best.as_secs_f64() * 1e3
+        };
+        let (part, whole) = (time(quarter), time(&text));
+        println!(
+            "count 1 MB of {name:<18} {whole:>8.1} ms, a quarter {part:>7.1} ms, ratio {:.1}",
+            whole / part
+        );
+    }
+}
+
+/// Numbers that look random and are the same every time.
+fn random(seed: &mut u64, below: u8) -> u8 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    ((*seed >> 33) % u64::from(below)) as u8
+}
+
+const SENTENCES: [&str; 10] = [
+    "The parser reads the header first and then every record, one after the other.",
+    "I changed `src/record/header.rs` so that the second format is recognised by its version.",
+    "error[E0308]: mismatched types: expected `Result<Header, ParseError>`, found `Header`",
+    "    let (head, rest) = input.split_once('\\n').ok_or(ParseError::Empty)?;",
+    "構文解析器はヘッダーを先に読み、そのあとで記録を一つずつ読みます。",
+    "Which of the two formats should be the default for new files?",
+    "test record::header::second_format ... FAILED (expected 42 bytes, found 17)",
+    "diff --git a/src/lib.rs b/src/lib.rs\nindex 83db48f..bf2a1c0 100644",
+    "Bitte prüfe auch, ob die Größe der Blöcke stimmt; sie war früher falsch 🎉.",
+    "https://example.com/builds/4711/logs?step=compile&attempt=2 took 183.25 seconds",
+];
+
+fn prose(bytes: usize) -> String {
+    let (mut seed, mut text) = (7, String::with_capacity(bytes + 200));
+    while text.len() < bytes {
+        text.push_str(SENTENCES[usize::from(random(&mut seed, 10))]);
+        match random(&mut seed, 4) {
+            0 => text.push('\n'),
+            1 => text.push_str(&format!(" item_{} ", random(&mut seed, 250))),
+            _ => text.push(' '),
+        }
+    }
+    text
+}
+
+fn history() -> Vec<Value> {
+    let text = prose(HISTORY_BYTES);
+    let mut list = vec![
+        json!({"role": "system", "content": "You are a careful programmer."}),
+        json!({"role": "user", "content": "Fix the parser of record headers."}),
+    ];
+    let (mut rest, mut turn) = (text.as_str(), 0);
+    while !rest.is_empty() {
+        let mut take = |bytes: usize| {
+            let (taken, left) = rest.split_at(rest.floor_char_boundary(bytes.min(rest.len())));
+            rest = left;
+            taken
+        };
+        let id = format!("call_{turn}");
+        let call = json!({"id": id, "type": "function",
+            "function": {"name": "read", "arguments": json!({"text": take(800)}).to_string()}});
+        list.push(json!({"role": "assistant", "content": take(1_200), "tool_calls": [call]}));
+        list.push(json!({"role": "tool", "tool_call_id": id, "content": take(6_000)}));
+        list.push(json!({"role": "user", "content": take(500)}));
+        turn += 1;
+    }
+    list
+}
