@@ -3,6 +3,8 @@
 mod choose;
 mod question;
 mod summary;
+#[cfg(test)]
+mod tests;
 
 use baton_protocol::handoff::{Include, Kind, Transfer, TransferMode, Transferred};
 use serde_json::Value;
@@ -90,7 +92,7 @@ pub struct Packed {
 /// Packs a conversation.
 ///
 /// `summary` is the answer of a summariser, if there was one; only [`TransferMode::Summary`] uses
-/// it. Tool calls and results stay paired whatever is left out, and both limits hold for the result.
+/// it. Calls and results stay paired whatever is left out, and both limits hold for what comes out.
 ///
 /// # Errors
 ///
