@@ -25,22 +25,30 @@ struct Case {
 
 fn corpus() -> Vec<Case> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("a conversation of the corpus")
+        .map(|entry| entry.expect("a conversation of the corpus").path())
+        .collect();
     files.sort();
     let read = |path: &std::path::PathBuf| {
-        let case: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let case: Value =
+            serde_json::from_slice(&std::fs::read(path).expect("a conversation of the corpus"))
+                .expect("a conversation of the corpus");
         Case {
-            name: path.file_stem().unwrap().to_string_lossy().into_owned(),
-            broken: case["broken"].as_bool().unwrap(),
-            messages: case["messages"].as_array().unwrap().clone(),
+            name: path
+                .file_stem()
+                .expect("a conversation of the corpus")
+                .to_string_lossy()
+                .into_owned(),
+            broken: case["broken"].as_bool().expect("a conversation of the corpus"),
+            messages: case["messages"].as_array().expect("a conversation of the corpus").clone(),
         }
     };
     files.iter().map(read).collect()
 }
 
 fn canonical(messages: &[Value]) -> Vec<u8> {
-    serde_json_canonicalizer::to_vec(&messages).unwrap()
+    serde_json_canonicalizer::to_vec(&messages).expect("a conversation of the corpus")
 }
 
 fn all() -> Include {
@@ -55,7 +63,7 @@ fn plan(mode: TransferMode, max_messages: Option<u32>, max_tokens: Option<u32>) 
 fn packed(messages: &[Value], plan: &Plan) -> Packed {
     let files = ["src/parse.rs".to_owned()];
     let about = About { task: "fix the parser 解析", reason: "the header fails", files: &files };
-    pack(messages.to_vec(), plan, &about, None).unwrap()
+    pack(messages.to_vec(), plan, &about, None).expect("a conversation of the corpus")
 }
 
 /// Everything that must hold for whatever comes out.
@@ -93,7 +101,7 @@ fn counted(value: &Value) -> usize {
         &About::default(),
         None,
     )
-    .unwrap()
+    .expect("a conversation of the corpus")
     .transferred
     .tokens_before as usize
 }
@@ -110,7 +118,7 @@ fn in_order(messages: &[Value], plan: &Plan, at: &str) {
     let mut last = None;
     for message in packed(&numbered, plan).messages {
         // Results that were moved to their calls are the only ones that may change places.
-        let parts = Message::read(0, message.clone()).unwrap().parts;
+        let parts = Message::read(0, message.clone()).expect("a conversation of the corpus").parts;
         let result = parts.iter().any(|part| matches!(part.kind, PartKind::Result { .. }));
         let number = message.get("number").and_then(Value::as_u64).filter(|_| !result);
         if number.is_some() {
@@ -137,7 +145,7 @@ fn every_conversation_comes_out_as_it_went_in() {
     assert!(corpus.len() >= 40);
     for Case { name, broken, messages } in corpus {
         for (index, message) in messages.iter().enumerate() {
-            let read = Message::read(index, message.clone()).unwrap();
+            let read = Message::read(index, message.clone()).expect("a conversation of the corpus");
             assert_eq!(canonical(&[read.into_value()]), canonical(&[message.clone()]), "{name}");
         }
         let packed = packed(&messages, &plan(TransferMode::Full, None, None));
@@ -187,7 +195,7 @@ fn what_is_not_to_travel_does_not() {
         for include in flags() {
             let plan = Plan { include, ..plan(TransferMode::Full, None, None) };
             for message in packed(&messages, &plan).messages {
-                let read = Message::read(0, message).unwrap();
+                let read = Message::read(0, message).expect("a conversation of the corpus");
                 let set_up = read.role == Role::System;
                 assert!(include.system_messages || !set_up, "{name}");
                 for part in &read.parts {
