@@ -78,22 +78,28 @@ pub(crate) fn answers(
 
 /// Whether a result stands where the shape of its call wants it.
 fn in_place(messages: &[Message], gone: &BTreeSet<At>, call: At, result: At) -> bool {
-    let place = messages[call.message].parts[call.part].place;
+    let calling = &messages[call.message];
+    let part = &calling.parts[call.part];
+    let place = part.place;
     if result.message <= call.message {
         return false;
     }
     if place == Place::Whole {
         return true;
     }
+    // A message of which nothing is left is not in between.
     let stays = |number: usize| {
-        let parts = 0..messages[number].parts.len();
-        parts.map(move |part| At { message: number, part }).any(|at| !gone.contains(&at))
+        let mut parts = (0..messages[number].parts.len()).map(|part| At { message: number, part });
+        messages[number].parts.is_empty() || parts.any(|at| !gone.contains(&at))
     };
     let between = &messages[call.message + 1..result.message];
     let mut answering = false;
     for (number, message) in (call.message + 1..).zip(between) {
-        if message.only_results() || !stays(number) {
-            answering |= message.only_results();
+        if !stays(number) {
+            continue;
+        }
+        if alike(calling, part, message) {
+            answering = true;
             continue;
         }
         if answering || !blocks(place) || !goes_on(message) {
@@ -102,6 +108,11 @@ fn in_place(messages: &[Message], gone: &BTreeSet<At>, call: At, result: At) -> 
     }
     let holder = &messages[result.message];
     blocks(place) || holder.only_results()
+}
+
+/// Whether a message is nothing but results, in the shape of those of this call.
+fn alike(calling: &Message, call: &Part, message: &Message) -> bool {
+    message.only_results() && message.parts.iter().all(|part| calling.fits(call, message, part))
 }
 
 fn blocks(place: Place) -> bool {
@@ -175,10 +186,13 @@ pub(crate) fn put(
 /// The first message behind a call that is not part of the same turn, and for chats none of the
 /// results that stand there already.
 fn behind(messages: &[Option<Message>], caller: usize, in_blocks: bool) -> usize {
+    let calling = messages[caller].as_ref();
+    let call = calling
+        .and_then(|calling| Some((calling, calling.parts.iter().find(|part| part.is_call())?)));
     let same = |message: &Option<Message>| match message {
         None => true,
         Some(message) if in_blocks => goes_on(message),
-        Some(message) => message.only_results(),
+        Some(message) => call.is_some_and(|(calling, call)| alike(calling, call, message)),
     };
     let after = &messages[caller + 1..];
     caller + 1 + after.iter().position(|message| !same(message)).unwrap_or(after.len())
