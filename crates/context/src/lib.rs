@@ -11,4 +11,4 @@ mod rank;
 mod tokens;
 
 pub use pairing::REPAIRS_MAX;
-pub use tokens::{Tokenizer, UnknownTokenizer};
+pub use tokens::{Tokenizer, UnknownTokenizer, WORD_BYTES_MAX};

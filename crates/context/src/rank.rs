@@ -12,6 +12,17 @@ const LENGTH: f64 = 0.75;
 pub(crate) struct Query {
     /// Position of each word, by its hash. Only looked up in, never walked through.
     words: HashMap<u64, usize>,
+    /// Whether any word has this end of its hash: nearly all words of a text are ruled out by it,
+    /// and never looked up.
+    near: Vec<bool>,
+}
+
+/// How many ends of hashes are told apart.
+const NEAR: usize = 4_096;
+
+fn end_of(term: u64) -> usize {
+    // The upper half is mixed better than the lower.
+    (term >> 32) as usize % NEAR
 }
 
 impl Query {
@@ -23,7 +34,11 @@ impl Query {
                 words.entry(term).or_insert(next);
             });
         }
-        Self { words }
+        let mut near = vec![false; NEAR];
+        for term in words.keys() {
+            near[end_of(*term)] = true;
+        }
+        Self { words, near }
     }
 
     /// The score of each text; those without any of the words have zero.
@@ -40,7 +55,9 @@ impl Query {
             for piece in text {
                 terms(piece, |term| {
                     length += 1;
-                    if let Some(&word) = self.words.get(&term) {
+                    if self.near[end_of(term)]
+                        && let Some(&word) = self.words.get(&term)
+                    {
                         if counts[word] == 0 {
                             seen.push(word);
                         }
@@ -83,17 +100,18 @@ impl Query {
 /// of neighbours.
 pub(crate) fn terms(text: &str, mut tell: impl FnMut(u64)) {
     let mut word = Word::default();
-    let mut rest = text.char_indices().peekable();
-    while let Some((_, found)) = rest.next() {
-        if unspaced(found) {
+    let mut rest = text.chars().peekable();
+    while let Some(found) = rest.next() {
+        if !found.is_ascii() && unspaced(found) {
             word.end(&mut tell);
             word.pair(found, &mut tell);
             continue;
         }
         word.end_pairs(&mut tell);
         if found.is_alphanumeric() {
-            let next_lower = rest.peek().is_some_and(|(_, next)| next.is_lowercase());
-            word.add(found, next_lower, &mut tell);
+            let upper = found.is_uppercase();
+            let next_lower = upper && rest.peek().is_some_and(|next| next.is_lowercase());
+            word.add(found, upper, next_lower, &mut tell);
         } else if found == '_' {
             word.end_piece(&mut tell);
         } else {
@@ -141,8 +159,7 @@ impl Default for Word {
 }
 
 impl Word {
-    fn add(&mut self, found: char, next_lower: bool, tell: &mut impl FnMut(u64)) {
-        let upper = found.is_uppercase();
+    fn add(&mut self, found: char, upper: bool, next_lower: bool, tell: &mut impl FnMut(u64)) {
         // `readFile` and `HTTPServer`: a new piece begins with a capital after a small letter, or
         // before one.
         if upper && (self.after_lower || (next_lower && self.piece_length > 0)) {

@@ -1,5 +1,7 @@
 //! Counting tokens as models do.
 
+mod runs;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -8,6 +10,8 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use tiktoken::CoreBpe;
 
+/// The longest word that is counted as one.
+pub const WORD_BYTES_MAX: usize = 8 * 1024;
 /// How many bytes a token is at most, nearly always: where a cut is looked for first.
 const NEAR_BYTES: usize = 16;
 /// How many tokens the mark of a shortened text is, about.
@@ -28,8 +32,18 @@ pub enum Tokenizer {
 
 impl Tokenizer {
     /// How many tokens a text is. What looks like a control token counts as the text it is.
+    ///
+    /// The count is that of the reference, except in words, runs of signs or of spaces that are
+    /// longer than [`WORD_BYTES_MAX`]: those are counted in pieces, which can be a token more for
+    /// each. Otherwise a megabyte without a space would take a second.
     pub fn count(self, text: &str) -> usize {
-        self.vocabulary().count(text)
+        let vocabulary = self.vocabulary();
+        let (mut from, mut tokens) = (0, 0);
+        for end in runs::cuts(text, WORD_BYTES_MAX) {
+            tokens += vocabulary.count(&text[from..end]);
+            from = end;
+        }
+        tokens + vocabulary.count(&text[from..])
     }
 
     /// As much of the beginning of `text` as fits into `limit` tokens, ending between characters.
@@ -52,7 +66,7 @@ impl Tokenizer {
         loop {
             end = text.floor_char_boundary(end);
             // A beginning can be more tokens than it was as part of the whole.
-            if end == 0 || vocabulary.count(&text[..end]) <= limit {
+            if end == 0 || self.count(&text[..end]) <= limit {
                 return &text[..end];
             }
             end -= 1;
@@ -77,7 +91,7 @@ impl Tokenizer {
         let mut start = text.len() - vocabulary.decode(&tokens[tokens.len() - limit..]).len();
         loop {
             start = text.ceil_char_boundary(start);
-            if start == text.len() || vocabulary.count(&text[start..]) <= limit {
+            if start == text.len() || self.count(&text[start..]) <= limit {
                 return &text[start..];
             }
             start += 1;

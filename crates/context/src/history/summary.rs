@@ -76,7 +76,7 @@ fn extract(list: &[Message], limit: usize, about: &About<'_>, tokenizer: Tokeniz
     let mut pieces = must(list, limit, tokenizer);
     let whole: HashSet<usize> = pieces.keys().map(|(message, ..)| *message).collect();
     let sentences = sentences(list, &whole);
-    let scores = about.query().scores(sentences.iter().map(|(_, text)| [text.as_str()]));
+    let scores = about.query().scores(sentences.iter().map(|(_, text)| [*text]));
     let mut order: Vec<usize> = (0..sentences.len()).collect();
     let weight = |at: usize| match sentences[at].0 {
         (_, 0, 0) => scores[at] * FIRST_WEIGHT,
@@ -87,8 +87,9 @@ fn extract(list: &[Message], limit: usize, about: &About<'_>, tokenizer: Tokeniz
     order.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)).then_with(|| rest(b).cmp(&rest(a))));
 
     let heading = format!("Summary of a conversation of {} messages", list.len());
-    let line = |text: &String| tokenizer.count(text) + LINE_TOKENS;
-    let spent = tokenizer.count(&heading) + pieces.values().map(line).sum::<usize>();
+    let line = |text: &str| tokenizer.count(text) + LINE_TOKENS;
+    let spent: usize = pieces.values().map(|text| line(text)).sum();
+    let spent = spent + tokenizer.count(&heading);
     let mut left = limit.saturating_sub(spent);
     let (mut picked, mut misses, mut seen) = (Vec::new(), 0, HashSet::new());
     for at in order {
@@ -99,13 +100,14 @@ fn extract(list: &[Message], limit: usize, about: &About<'_>, tokenizer: Tokeniz
         if !seen.insert(text) {
             continue;
         }
-        let cost = line(text);
+        let text = short(text);
+        let cost = line(&text);
         if cost > left {
             misses += 1;
             continue;
         }
         left -= cost;
-        pieces.insert(*stood, text.clone());
+        pieces.insert(*stood, text);
         picked.push(*stood);
     }
     loop {
@@ -147,7 +149,7 @@ fn must(list: &[Message], limit: usize, tokenizer: Tokenizer) -> BTreeMap<Stood,
 }
 
 /// All sentences that users and agents said, except in those messages.
-fn sentences(list: &[Message], except: &HashSet<usize>) -> Vec<(Stood, String)> {
+fn sentences<'a>(list: &'a [Message], except: &HashSet<usize>) -> Vec<(Stood, &'a str)> {
     let mut found = Vec::new();
     for (number, message) in list.iter().enumerate() {
         let speaks = match message.role {
@@ -159,7 +161,7 @@ fn sentences(list: &[Message], except: &HashSet<usize>) -> Vec<(Stood, String)> 
         }
         for (part, words) in message.words().enumerate() {
             for (at, sentence) in split(words).enumerate() {
-                found.push(((number, part, at), short(sentence)));
+                found.push(((number, part, at), sentence));
             }
         }
     }
