@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use baton_context::Tokenizer;
 use baton_context::history::{About, Plan, pack};
 use baton_protocol::handoff::{Include, TransferMode};
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 9;
@@ -22,35 +23,45 @@ fn main() {
         }
         other => {
             assert!(other.is_empty(), "expected nothing, `count FILE` or `text FILE`");
+            println!("best, median and worst of {ROUNDS}, in ms");
             packs();
             long_words();
         }
     }
 }
 
-/// Time that this thread was on a processor. Other load on the machine hardly shows in it.
+/// Time that this thread was on a processor. The counter in `/proc` only moves every few
+/// milliseconds, so the clock is asked.
 fn on_processor() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
-    let nanos = text.split(' ').next().and_then(|nanos| nanos.parse().ok());
-    Duration::from_nanos(nanos.expect("nanoseconds"))
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
 }
 
-/// Runs something a few times; the best and the middle of its times on one core.
-fn timed(mut run: impl FnMut()) -> (Duration, Duration) {
-    let mut times: Vec<Duration> = (0..ROUNDS)
-        .map(|_| {
-            let start = on_processor();
-            run();
-            on_processor() - start
-        })
-        .collect();
-    times.sort_unstable();
-    (times[0], times[ROUNDS / 2])
+/// Milliseconds on a processor and on the wall, each in order.
+struct Times {
+    processor: Vec<f64>,
+    wall: Vec<f64>,
 }
 
-fn show(what: &str, (best, middle): (Duration, Duration)) {
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    println!("{what:<44} best {:>8.1} ms   median {:>8.1} ms", ms(best), ms(middle));
+fn timed(rounds: usize, mut run: impl FnMut()) -> Times {
+    let mut times = Times { processor: Vec::new(), wall: Vec::new() };
+    for _ in 0..rounds {
+        let (start, began) = (on_processor(), Instant::now());
+        run();
+        times.wall.push(began.elapsed().as_secs_f64() * 1e3);
+        times.processor.push((on_processor() - start).as_secs_f64() * 1e3);
+    }
+    times.processor.sort_by(f64::total_cmp);
+    times.wall.sort_by(f64::total_cmp);
+    times
+}
+
+fn show(what: &str, times: &Times) {
+    let told = |times: &[f64]| {
+        let (last, middle) = (times[times.len() - 1], times[times.len() / 2]);
+        format!("{:>6.1} {middle:>6.1} {last:>7.1}", times[0])
+    };
+    println!("{what:<32} cpu {}   wall {}", told(&times.processor), told(&times.wall));
 }
 
 fn count(file: &str) {
@@ -82,18 +93,18 @@ fn packs() {
         let (tokenizer, include) = (Tokenizer::default(), Include::default());
         let plan = Plan { mode, max_messages: None, max_tokens, include, tokenizer };
         let mut copies: Vec<_> = (0..ROUNDS).map(|_| history.clone()).collect();
-        let times = timed(|| {
+        let times = timed(ROUNDS, || {
             let packed = pack(copies.pop().expect("one a round"), &plan, &about, None);
             std::hint::black_box(packed.expect("these are messages"));
         });
-        show(&format!("pack {mode:?} {max_tokens:?}"), times);
+        show(&format!("pack {mode:?} {max_tokens:?}"), &times);
     }
     let texts: Vec<String> = history.iter().map(ToString::to_string).collect();
-    let times = timed(|| {
+    let times = timed(ROUNDS, || {
         let count = |text: &String| Tokenizer::default().count(text);
         std::hint::black_box(texts.iter().map(count).sum::<usize>());
     });
-    show("of which counting alone, about", times);
+    show("counting the JSON alone", &times);
 }
 
 fn long_words() {
@@ -114,18 +125,24 @@ fn long_words() {
         ("accents", "é".repeat(500_000)),
         ("combining marks", "e\u{301}".repeat(333_333)),
     ];
+    println!("1 MB without a break: cpu ms; a quarter of it; ratio; the library in one piece");
+    let library = tiktoken::get_encoding("o200k_base").expect("it is inside");
     for (name, text) in cases {
         let quarter = &text[..text.floor_char_boundary(text.len() / 4)];
-        let time = |text: &str| {
-            let (best, _) = timed(|| {
-                std::hint::black_box(Tokenizer::default().count(text));
+        let (mut whole, mut part, mut plain) = (f64::MAX, f64::MAX, f64::MAX);
+        let (mut ours, mut theirs) = (0, 0);
+        // In turns, so that a busy moment hits all of them.
+        for _ in 0..3 {
+            whole = whole.min(timed(1, || ours = Tokenizer::default().count(&text)).processor[0]);
+            let quartered = timed(1, || {
+                std::hint::black_box(Tokenizer::default().count(quarter));
             });
-            best.as_secs_f64() * 1e3
-        };
-        let (part, whole) = (time(quarter), time(&text));
+            part = part.min(quartered.processor[0]);
+            plain = plain.min(timed(1, || theirs = library.count(&text)).processor[0]);
+        }
+        let ratio = whole / part;
         println!(
-            "count 1 MB of {name:<18} {whole:>8.1} ms, a quarter {part:>7.1} ms, ratio {:.1}",
-            whole / part
+            "{name:<18} {whole:>7.1} {part:>7.1} {ratio:>5.1} {plain:>8.1}   tokens {ours} {theirs}"
         );
     }
 }
