@@ -4,6 +4,11 @@
 //! as text. Reading files, asking git and starting a summariser is for those who call it, and so is
 //! the ledger.
 
+pub mod history;
+pub mod message;
+mod pairing;
+mod rank;
 mod tokens;
 
-pub use tokens::{Tokenizer, UnknownTokenizer};
+pub use pairing::REPAIRS_MAX;
+pub use tokens::{Tokenizer, UnknownTokenizer, WORD_BYTES_MAX};
