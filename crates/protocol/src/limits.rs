@@ -39,6 +39,8 @@ pub const APPROVAL_RULES_MAX: usize = 64;
 pub const PRICES_MAX: usize = 256;
 /// Notifiers in a policy.
 pub const NOTIFIERS_MAX: usize = 8;
+/// Tokens that one return, pass or completion can say were used.
+pub const TOKENS_USED_MAX: u64 = 1_000_000_000_000;
 /// Failures in a row that open the circuit breaker of an agent.
 pub const BREAKER_FAILURES: u8 = 3;
 /// How long a circuit breaker stays open before one handoff is let through.
