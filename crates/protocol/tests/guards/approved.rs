@@ -63,12 +63,12 @@ fn what_was_approved_goes_past_an_agent_that_is_not_well_by_now() {
     assert_eq!(receiver(&desk, handoff), "c");
 }
 
-#[test]
-fn a_yes_does_not_close_a_circuit_breaker_and_one_that_waits_tries_nobody() {
-    let mut desk = desk(json!({}));
-    let work = desk.starts("a", json!({ "constraints": { "handoffs": 5 } }));
-    let back = json!({ "type": "delegation", "return_protocol": { "timeout": "1h" } });
-    let handoff = passes(&mut desk, work, 1, back.clone());
+fn part() -> Value {
+    json!({ "type": "delegation", "return_protocol": { "timeout": "1h" } })
+}
+
+/// `b` failed three times in a row, for `c`.
+fn broken(desk: &mut Desk) {
     for _ in 0..3 {
         let own = desk.starts("c", json!({}));
         let part = desk.delegates("c", own, 1, "b", json!({}));
@@ -76,26 +76,35 @@ fn a_yes_does_not_close_a_circuit_breaker_and_one_that_waits_tries_nobody() {
         desk.does("b", Desk::returns(part, fence, "failed", 0));
     }
     assert_eq!(desk.breaker("b"), "open");
-    let yes = approve(&desk, handoff);
+}
+
+#[test]
+fn a_yes_does_not_close_a_circuit_breaker() {
+    let mut desk = desk(json!({}));
+    let work = desk.starts("a", json!({}));
+    let (one, two) = (passes(&mut desk, work, 1, part()), passes(&mut desk, work, 1, part()));
+    broken(&mut desk);
+    let yes = approve(&desk, one);
     assert_eq!(desk.refused("operator", yes).0, "circuit-breaker-open");
-    assert_eq!(desk.state(handoff), "awaiting_approval");
+    assert_eq!(desk.state(one), "awaiting_approval");
     desk.later(60);
-    // As long as a person has not answered, another may try.
-    let mut third = desk.starts("c", json!({}));
-    let waits = passes(&mut desk, work, 1, back);
+    assert_eq!(says_yes(&mut desk, one), ["approved"]);
+    assert_eq!(desk.breaker("b"), "half-open");
+    let yes = approve(&desk, two);
+    assert_eq!(desk.refused("operator", yes).0, "circuit-breaker-open", "one tries");
+}
+
+#[test]
+fn what_waits_for_a_person_tries_nobody() {
+    let mut desk = desk(json!({}));
+    broken(&mut desk);
+    desk.later(60);
+    let work = desk.starts("a", json!({}));
+    let waits = passes(&mut desk, work, 1, part());
     assert_eq!((desk.state(waits), desk.breaker("b")), ("awaiting_approval", "open"));
-    let probe = desk.delegates("c", third, 1, "b", json!({}));
+    let own = desk.starts("c", json!({}));
+    desk.delegates("c", own, 1, "b", json!({}));
     assert_eq!(desk.breaker("b"), "half-open");
-    desk.does("c", json!({ "cancel": { "handoff": probe, "reason": "never mind" } }));
-    // Once it is approved, it is the one.
-    assert_eq!(says_yes(&mut desk, handoff), ["approved"]);
-    assert_eq!(desk.breaker("b"), "half-open");
-    let yes = approve(&desk, waits);
-    assert_eq!(desk.refused("operator", yes).0, "circuit-breaker-open");
-    third = desk.starts("c", json!({}));
-    let terms = json!({ "type": "delegation", "return_protocol": { "timeout": "1h" } });
-    let pass = desk.pass(third, 1, "b", terms);
-    assert_eq!(desk.refused("c", pass).0, "circuit-breaker-open");
 }
 
 /// `b` may not accept what it was passed: what was approved is not what it is now.

@@ -101,7 +101,10 @@ fn agents_whose_hands_are_full_of_each_others_work_close_a_cycle_too() {
 fn who_wants_several_files_waits_for_all_of_them() {
     let mut desk = Desk::with(&["a", "b", "c"]);
     let [one, two, three] = ["a", "b", "c"].map(|who| desk.starts(who, json!({})));
-    let lock = |work, paths: &[&str], wait: bool| json!({ "lock": { "workflow": work, "fence": 1, "paths": paths, "wait": wait } });
+    let lock = |work, paths: &[&str], wait: bool| {
+        let lock = json!({ "workflow": work, "fence": 1, "paths": paths, "wait": wait });
+        json!({ "lock": lock })
+    };
     desk.does("a", lock(one, &["x"], false));
     desk.does("b", lock(two, &["y"], false));
     desk.does("c", lock(three, &["z"], false));

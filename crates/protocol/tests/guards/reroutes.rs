@@ -84,3 +84,17 @@ fn urgent_work_climbs_past_a_broken_agent_and_past_one_too_many() {
     let mut few = Desk::ruled(&["a", "b"], few);
     assert_eq!(climbs(&mut few, json!("medium")), ["operator"]);
 }
+
+#[test]
+fn a_person_who_says_no_is_not_one_agent_more() {
+    let most = json!({ "max_handoffs": 2, "max_tokens": 25_000, "max_agents": 2 });
+    let mut desk = Desk::ruled(&["a"], json!({ "classes": { "medium": most } }));
+    for (id, role) in [("ann", "human"), ("c", "worker")] {
+        let profile = json!({ "id": id, "role": role, "capabilities": ["draw"] });
+        desk.does("operator", json!({ "register": profile }));
+    }
+    let work = desk.starts("a", json!({ "class": "medium" }));
+    let part = desk.delegates("a", work, 1, "ann", json!({}));
+    desk.does("ann", json!({ "reject": { "handoff": part, "reason": "no time" } }));
+    assert_eq!(desk.world.handoff(part).expect("it is live").2.to.as_str(), "c");
+}

@@ -117,8 +117,8 @@ pub(in crate::decide) fn is_void(workflow: &Workflow, handoff: &Handoff) -> bool
     }
 }
 
-/// The rule that asks about a handoff; nothing if what was approved has changed, and it is looked at
-/// once more. Anything else waits for nobody.
+/// The rule that asks about a handoff; nothing if what was approved has changed, and it is looked
+/// at once more. Anything else waits for nobody.
 fn asking(workflow: &Workflow, handoff: &Handoff) -> Result<Option<Matched>, Refusal> {
     match &handoff.state {
         State::AwaitingApproval { matched, .. } => Ok(Some((**matched).clone())),
