@@ -9,11 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use baton_protocol::command::{Command, Submission};
 use baton_protocol::event::{Decision, Event, StreamId};
 use baton_protocol::handoff::{Kind, Terms};
-use baton_protocol::id::{AgentId, CapabilityId};
+use baton_protocol::id::AgentId;
+use baton_protocol::limits::POLICY_STEPS_MAX;
 use baton_protocol::policy::{ApprovalRule, Matched, Policy};
 use baton_protocol::refusal::Refusal;
+use baton_protocol::text::Text;
 use baton_protocol::time::Timestamp;
-use baton_protocol::{World, decide, plain};
+use baton_protocol::workflow::Workflow;
+use baton_protocol::{Moves, World, asked_again, decide, plain};
 
 use crate::rules::{Facts, Rule, RuleError};
 
@@ -34,41 +37,94 @@ impl Rules {
 
     /// The rule by which a handoff waits: the first that holds and that no person has answered for
     /// good, or else the first that holds.
-    fn matched(&self, world: &World, facts: &Facts, now: Timestamp) -> Option<Matched> {
+    fn matched(
+        &self,
+        world: &World,
+        facts: &Facts,
+        known: &mut Known,
+        now: Timestamp,
+    ) -> Option<Matched> {
         let mut first = None;
-        for (rule, read) in &self.0 {
-            let why = match read.as_ref().map_err(Clone::clone).and_then(|read| read.holds(facts)) {
-                Ok(false) => continue,
-                Ok(true) => rule.when.clone(),
-                // What cannot be told needs a person more than anything else.
-                Err(error) => error.to_string().parse().unwrap_or_else(|_| rule.when.clone()),
+        for (n, (rule, read)) in self.0.iter().enumerate() {
+            let why = match read {
+                Ok(same) if !same.varies() => {
+                    known.entry(n).or_insert_with(|| held(rule, read, facts)).clone()
+                }
+                Ok(_) | Err(_) => held(rule, read, facts),
             };
-            let found = Matched {
-                rule: rule.name.clone(),
-                why,
-                timeout: rule.timeout,
-                unanswered: rule.unanswered,
-                denied: rule.denied,
-            };
-            if !stands(world, &rule.name, now) {
+            let Some(why) = why else { continue };
+            let found = found(rule, why);
+            if world.stands(&rule.name, now).is_none() {
                 return Some(found);
             }
             first = first.or(Some(found));
         }
         first
     }
+
+    /// The rule by which a handoff that goes to another agent waits: the first that nobody has
+    /// answered for good and that holds for whoever gets it, and not for whoever had it. What held
+    /// for that one was asked about when that one got it.
+    fn moved(
+        &self,
+        world: &World,
+        decision: &Decision,
+        moves: Moves<'_>,
+        now: Timestamp,
+    ) -> Option<Matched> {
+        if !is_judged(moves.terms) {
+            return None;
+        }
+        let mut had = facts(world, decision, moves.terms);
+        had.is_for(world, moves.from);
+        let mut gets = had.clone();
+        gets.is_for(world, moves.to);
+        let asks = self.0.iter().filter(|(rule, _)| world.stands(&rule.name, now).is_none());
+        asks.filter_map(|(rule, read)| Some((rule, read, held(rule, read, &gets)?)))
+            .find(|(rule, read, _)| held(rule, read, &had).is_none())
+            .map(|(rule, _, why)| found(rule, why))
+    }
+}
+
+/// What rules that say the same of all recipients came to, by their place.
+type Known = BTreeMap<usize, Option<Text>>;
+
+/// Why a rule holds, if it does. What cannot be told needs a person more than anything else.
+fn held(rule: &ApprovalRule, read: &Result<Rule, RuleError>, facts: &Facts) -> Option<Text> {
+    match read.as_ref().map_err(Clone::clone).and_then(|read| read.holds(facts)) {
+        Ok(false) => None,
+        Ok(true) => Some(rule.when.clone()),
+        Err(error) => Some(error.to_string().parse().unwrap_or_else(|_| rule.when.clone())),
+    }
+}
+
+fn found(rule: &ApprovalRule, why: Text) -> Matched {
+    Matched {
+        rule: rule.name.clone(),
+        why,
+        timeout: rule.timeout,
+        unanswered: rule.unanswered,
+        denied: rule.denied,
+    }
 }
 
 /// Refuses a policy that has too much of something, or a rule that cannot be read.
 pub fn check_policy(policy: &Policy) -> Result<(), Refusal> {
     policy.check()?;
+    let mut steps = 0_usize;
     for rule in &policy.approval {
-        if let Err(error) = Rule::compile(rule.when.as_str()) {
-            let (rule, why) = (rule.name.clone(), error.to_string());
-            return Err(Refusal::BadRule { rule, why });
+        match Rule::compile(rule.when.as_str()) {
+            Ok(read) => steps = steps.saturating_add(read.steps()),
+            Err(error) => {
+                let (rule, why) = (rule.name.clone(), error.to_string());
+                return Err(Refusal::BadRule { rule, why });
+            }
         }
     }
-    Ok(())
+    match steps > POLICY_STEPS_MAX {
+        true => Err(Refusal::TooMany { what: "steps of all rules", most: POLICY_STEPS_MAX }),
+        false => Ok(()),
+    }
 }
 
 /// Remembers the rules of the policy that is in force.
@@ -103,7 +159,8 @@ impl Judge {
 }
 
 /// Decides what `ask` leads to. A pass is decided once without rules, which tells who gets it and
-/// on what terms; if a rule holds for these, it is decided again with what was found.
+/// on what terms; if a rule holds for these, it is decided again with what was found. Whatever is
+/// asked, a handoff that goes to another agent by it is judged for that one.
 pub(crate) fn decided(
     rules: &Rules,
     world: &World,
@@ -111,18 +168,19 @@ pub(crate) fn decided(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     // A command object is judged as what it comes to.
-    let ask = plain(world, ask, now)?;
-    let decision = decide(world, &ask, now)?;
-    let Command::Pass(pass) = &ask.command else { return Ok(decision) };
-    let matched = judged(rules, world, &decision, now);
-    if matched == pass.matched {
-        return Ok(decision);
+    let mut ask = plain(world, ask, now)?;
+    let mut decision = decide(world, &ask, now)?;
+    if let Command::Pass(pass) = &ask.command {
+        let matched = judged(rules, world, &decision, now);
+        if matched != pass.matched {
+            if let Command::Pass(pass) = &mut ask.to_mut().command {
+                pass.matched = matched;
+            }
+            decision = decide(world, &ask, now)?;
+        }
     }
-    let mut ask = ask.into_owned();
-    if let Command::Pass(pass) = &mut ask.command {
-        pass.matched = matched;
-    }
-    decide(world, &ask, now)
+    let judge = |decision: &Decision, moves: Moves<'_>| rules.moved(world, decision, moves, now);
+    Ok(asked_again(world, decision, now, judge))
 }
 
 /// What the rules say of the handoffs that a decision would begin, by who would get them.
@@ -132,74 +190,96 @@ fn judged(
     decision: &Decision,
     now: Timestamp,
 ) -> BTreeMap<AgentId, Matched> {
-    let begun = decision.events.iter().filter_map(|event| match event {
-        Event::Initiated { terms, .. } => Some(terms),
-        _ => None,
-    });
+    let begun = decision.events.iter().filter_map(begun).filter(|terms| is_judged(terms));
     let mut judged: BTreeMap<AgentId, Matched> = BTreeMap::new();
+    // Most of it is the same for all, and may be long.
+    let (mut shared, mut known): (Option<Facts>, Known) = Default::default();
     for terms in begun {
-        match terms.kind {
-            Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => (),
-            // A question to somebody above is how a person gets to hear of something.
-            Kind::Escalation(_) => continue,
-        }
-        let Some(found) = rules.matched(world, &facts(world, decision, terms), now) else {
-            continue;
-        };
+        let facts = shared.get_or_insert_with(|| facts(world, decision, terms));
+        facts.is_for(world, &terms.to_agent);
+        facts.task = task(terms);
+        let Some(found) = rules.matched(world, facts, &mut known, now) else { continue };
         // One agent may get several tasks; what nobody has answered for good asks for all of them.
         match judged.get(&terms.to_agent) {
-            Some(known) if !stands(world, &known.rule, now) => (),
+            Some(known) if world.stands(&known.rule, now).is_none() => (),
             Some(_) | None => drop(judged.insert(terms.to_agent.clone(), found)),
         }
     }
     judged
 }
 
-/// Whether a person said that this rule need not ask for now.
-fn stands(world: &World, rule: &CapabilityId, now: Timestamp) -> bool {
-    world.standing.get(rule).is_some_and(|until| *until > now)
+fn begun(event: &Event) -> Option<&Terms> {
+    let Event::Initiated { terms, .. } = event else { return None };
+    Some(terms)
 }
 
-/// What is known of a handoff that a decision would begin.
+/// Whether rules are about such a handoff. A question to somebody above is how a person gets to
+/// hear of something.
+fn is_judged(terms: &Terms) -> bool {
+    match terms.kind {
+        Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => true,
+        Kind::Escalation(_) => false,
+    }
+}
+
+fn task(terms: &Terms) -> String {
+    terms.task.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+/// What is known of a handoff that a decision begins, or sends to another agent.
 fn facts(world: &World, decision: &Decision, terms: &Terms) -> Facts {
     let workflow = match &decision.stream {
         StreamId::Workflow(id) => world.workflows.get(id),
         StreamId::Agent(_) | StreamId::Workspace => None,
     };
-    let begins = decision.events.iter().find_map(|event| match event {
-        Event::Started { title, .. } => Some(title),
-        _ => None,
+    let begins = decision.events.iter().find_map(|event| {
+        let Event::Started { title, .. } = event else { return None };
+        Some(title)
     });
-    // What travels with a broadcast is recorded with its first copy, and goes to all.
-    let artifacts = decision.events.iter().flat_map(|event| match event {
-        Event::Initiated { artifacts, .. } => artifacts.as_slice(),
-        _ => &[],
-    });
-    let mut paths: Vec<String> =
-        artifacts.map(|artifact| artifact.produced.path.to_string()).collect();
-    let held = workflow.and_then(|workflow| workflow.holds.get(&terms.parent));
-    let locked = held.into_iter().flat_map(|hold| &hold.locks);
-    paths.extend(locked.map(ToString::to_string));
+    let title = workflow.map(|workflow| &workflow.title).or(begins);
     let capabilities = terms.required_capabilities.iter();
     let cost = terms.constraints.cost.unwrap_or_default();
-    Facts {
+    let mut facts = Facts {
         risk: terms.risk_level,
         from: terms.from_agent.to_string(),
-        to: terms.to_agent.to_string(),
-        role_of_to: world.agents.get(&terms.to_agent).map(|agent| agent.profile.role),
+        to: String::new(),
+        role_of_to: None,
         kind: terms.kind.word(),
         priority: terms.priority,
         reason: terms.reason.to_string(),
-        task: terms.task.as_ref().map(ToString::to_string).unwrap_or_default(),
+        task: task(terms),
         tokens: terms.constraints.budget.unwrap_or(0),
         cost: f64::from(cost),
-        paths,
+        paths: paths(workflow, decision, terms),
         capabilities: capabilities.map(|one| one.capability_id.to_string()).collect(),
         handoffs: workflow.map_or(0, |workflow| workflow.handoffs.len() as u64),
-        workflow: workflow
-            .map(|w| &w.title)
-            .or(begins)
-            .map(ToString::to_string)
-            .unwrap_or_default(),
+        workflow: title.map(ToString::to_string).unwrap_or_default(),
+    };
+    facts.is_for(world, &terms.to_agent);
+    facts
+}
+
+/// The files that a handoff names, and that its sender has locked.
+fn paths(workflow: Option<&Workflow>, decision: &Decision, terms: &Terms) -> Vec<String> {
+    // What travels with a broadcast is recorded with its first copy, and goes to all.
+    let named = decision.events.iter().flat_map(|event| {
+        let Event::Initiated { artifacts, .. } = event else { return [].as_slice() };
+        artifacts.as_slice()
+    });
+    // With which handoff a file came along nobody knows later, so all count.
+    let begins = decision.events.iter().any(|event| begun(event).is_some());
+    let before =
+        workflow.filter(|_| !begins).into_iter().flat_map(|known| known.artifacts.values());
+    let held = workflow.and_then(|workflow| workflow.holds.get(&terms.parent));
+    let locked = held.into_iter().flat_map(|hold| &hold.locks).map(ToString::to_string);
+    let files = named.chain(before).map(|artifact| artifact.produced.path.to_string());
+    files.chain(locked).collect()
+}
+
+impl Facts {
+    /// The same for another receiver.
+    fn is_for(&mut self, world: &World, to: &AgentId) {
+        self.to = to.to_string();
+        self.role_of_to = world.agents.get(to).map(|agent| agent.profile.role);
     }
 }

@@ -4,12 +4,14 @@
 //! above: the slice is reserved when the part is accepted, and what was not used goes back when it
 //! ends. So no sum of parts ever passes the limit of the whole.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::handoff::{Handoff, Kind};
 use crate::id::{AgentId, Fence};
 use crate::policy::{Class, Money, Usage};
-use crate::workflow::{Hold, Workflow};
+use crate::workflow::Workflow;
 
 /// What a piece of work may use; absent means without a limit.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -95,21 +97,18 @@ impl Workflow {
     /// Whose account pays for what is done under the hold `fence`.
     pub(crate) fn payer(&self, fence: Fence) -> Payer {
         let mut fence = fence;
-        // Each step goes up to an older hold, so it ends.
-        while let Some(hold) = self.holds.get(&fence).filter(|_| fence != self.owner) {
-            if hold.account.is_some() {
+        // Each step goes up to an older hold, so it ends. One that has returned since may have left
+        // something behind that is still held: what that uses comes from whoever is above both.
+        while fence != self.owner {
+            if self.holds.get(&fence).is_some_and(|hold| hold.account.is_some()) {
                 return Payer::Part(fence);
             }
-            match self.parent(hold) {
-                Some(parent) => fence = parent,
-                None => return Payer::Work,
+            match self.brought(fence) {
+                Some(handoff) => fence = handoff.terms.parent,
+                None => break,
             }
         }
         Payer::Work
-    }
-
-    fn parent(&self, hold: &Hold) -> Option<Fence> {
-        Some(self.handoffs.get(&hold.handoff?)?.terms.parent)
     }
 
     /// Whose account that of `payer` is a slice of.
@@ -117,8 +116,8 @@ impl Workflow {
         match payer {
             Payer::Work => None,
             Payer::Part(fence) => {
-                let parent = self.holds.get(&fence).and_then(|hold| self.parent(hold));
-                Some(parent.map_or(Payer::Work, |parent| self.payer(parent)))
+                let brought = self.brought(fence);
+                Some(brought.map_or(Payer::Work, |handoff| self.payer(handoff.terms.parent)))
             }
         }
     }
@@ -184,9 +183,15 @@ impl Workflow {
         }
     }
 
+    /// Takes in what was used under the hold `fence`.
+    pub(crate) fn used(&mut self, fence: Fence, usage: &Usage) {
+        self.tokens_consumed = self.tokens_consumed.saturating_add(usage.tokens);
+        self.charge(fence, usage);
+    }
+
     /// Charges what was used under the hold `fence`. More than is left is not charged: it is told
     /// with the result, and no limit is passed by it.
-    pub(crate) fn charge(&mut self, fence: Fence, usage: &Usage) {
+    fn charge(&mut self, fence: Fence, usage: &Usage) {
         let payer = self.payer(fence);
         let left = self.left(payer);
         let spent = &mut self.account_mut(payer).spent;
@@ -220,13 +225,12 @@ impl Workflow {
         *spent = spent.plus(Spent { handoffs: account.spent.handoffs, ..Spent::default() });
     }
 
-    /// Who may be asked while no more agents may take part; nothing if another may.
-    pub(crate) fn only_members(
-        &self,
-        asked: &AgentId,
-    ) -> Option<&std::collections::BTreeSet<AgentId>> {
+    /// Who may be asked while no more agents may take part; nothing if another may. `asked` is who
+    /// was asked so far, unless that is a person: people do not count.
+    pub(crate) fn only_members(&self, asked: Option<&AgentId>) -> Option<&BTreeSet<AgentId>> {
         let most = usize::try_from(self.account.limits.agents?).unwrap_or(usize::MAX);
-        let all = self.members.len() + usize::from(!self.members.contains(asked));
+        let more = asked.is_some_and(|asked| !self.members.contains(asked));
+        let all = self.members.len() + usize::from(more);
         (all >= most).then_some(&self.members)
     }
 }

@@ -35,7 +35,7 @@ pub mod variables;
 pub mod workflow;
 mod world;
 
-pub use decide::{begun_under, content_hash, decide, plain};
+pub use decide::{Moves, asked_again, begun_under, content_hash, decide, plain};
 pub use evolve::evolve;
 pub use mask::mask;
 pub use world::{Timer, World};

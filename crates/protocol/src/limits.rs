@@ -39,6 +39,8 @@ pub const APPROVAL_RULES_MAX: usize = 64;
 pub const PRICES_MAX: usize = 256;
 /// Notifiers in a policy.
 pub const NOTIFIERS_MAX: usize = 8;
+/// Tokens that one return, pass or completion can say were used.
+pub const TOKENS_USED_MAX: u64 = 1_000_000_000_000;
 /// Failures in a row that open the circuit breaker of an agent.
 pub const BREAKER_FAILURES: u8 = 3;
 /// How long a circuit breaker stays open before one handoff is let through.
@@ -79,6 +81,8 @@ pub const RULE_ADDITIONS_MAX: usize = 8;
 pub const RULE_LIST_MAX: usize = 2_048;
 /// Steps that a rule may take at worst.
 pub const RULE_STEPS_MAX: usize = 1_000_000;
+/// Steps that all rules of a policy together may take at worst, for one recipient.
+pub const POLICY_STEPS_MAX: usize = 4 * RULE_STEPS_MAX;
 /// Differences that one answer to a what-if lists; the rest is counted.
 pub const WHAT_IF_ROWS_MAX: usize = 1_000;
 /// Words of a command that Baton starts.

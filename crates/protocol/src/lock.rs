@@ -98,6 +98,13 @@ pub enum LockMode {
     Shared,
 }
 
+impl LockMode {
+    /// Whether nobody else may have it.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        *self == Self::Exclusive
+    }
+}
+
 impl fmt::Display for LockMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -123,6 +130,15 @@ pub struct Lock {
 }
 
 impl Lock {
+    /// Whether it stands in the way of somebody else who wants the file.
+    pub fn excludes(&self, wanted: LockMode) -> bool {
+        match (self.mode, wanted) {
+            (LockMode::Shared, LockMode::Shared) => false,
+            (LockMode::Exclusive, LockMode::Exclusive | LockMode::Shared)
+            | (LockMode::Shared, LockMode::Exclusive) => true,
+        }
+    }
+
     /// Whether this lock belongs to that holding.
     pub fn is_of(&self, workflow: WorkflowId, fence: Fence) -> bool {
         self.workflow == workflow && self.fence == fence

@@ -9,7 +9,8 @@ use crate::artifact::Artifact;
 use crate::course::{Course, Report};
 use crate::handoff::{Aggregation, Constraints, Detail, Handoff, Kind, Priority, State};
 use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId, WorkflowId};
-use crate::lock::FilePath;
+use crate::lock::{FilePath, LockMode};
+use crate::policy::Usage;
 use crate::text::{Body, Text};
 use crate::time::Timestamp;
 use crate::trace::TraceParent;
@@ -89,6 +90,9 @@ pub struct ContextHash(pub(crate) String);
 pub struct WantedFiles {
     /// Which files.
     pub paths: Vec<FilePath>,
+    /// Whether others may have them, too.
+    #[serde(default)]
+    pub mode: LockMode,
     /// Until when that counts.
     pub until: Timestamp,
 }
@@ -216,7 +220,7 @@ impl Workflow {
     }
 
     /// The handoff that brought the hold `fence`, also if it has returned since.
-    fn brought(&self, fence: Fence) -> Option<&Handoff> {
+    pub(crate) fn brought(&self, fence: Fence) -> Option<&Handoff> {
         if let Some(hold) = self.holds.get(&fence) {
             return self.handoffs.get(&hold.handoff?);
         }
@@ -242,7 +246,16 @@ impl Workflow {
     }
 
     /// Takes in the last words of whoever ended it, for those who look at what is over.
-    pub fn take_last_words(&mut self, ending: &Ending, by: &AgentId, at: Timestamp) {
+    pub fn take_last_words(
+        &mut self,
+        ending: &Ending,
+        usage: Option<&Usage>,
+        by: &AgentId,
+        at: Timestamp,
+    ) {
+        if let Some(usage) = usage {
+            self.used(self.owner, usage);
+        }
         match ending {
             Ending::Completed { variables, artifacts, report, .. } => {
                 self.variables.write(variables, by, at);

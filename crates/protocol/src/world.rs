@@ -137,6 +137,11 @@ impl World {
         self.agents.get(id).ok_or_else(|| Refusal::UnknownAgent { agent: id.clone() })
     }
 
+    /// Until when this rule need not ask, if a person said so and that time is not over.
+    pub fn stands(&self, rule: &CapabilityId, now: Timestamp) -> Option<Timestamp> {
+        self.standing.get(rule).copied().filter(|until| *until > now)
+    }
+
     /// What the coordinator must look at now: what is due, the earliest first, then what waited
     /// for room and has it.
     pub fn due(&self, now: Timestamp) -> impl Iterator<Item = Timer> {

@@ -2,8 +2,12 @@
 
 #[path = "guards/approvals.rs"]
 mod approvals;
+#[path = "guards/approved.rs"]
+mod approved;
 #[path = "guards/breakers.rs"]
 mod breakers;
+#[path = "guards/budgets.rs"]
+mod budgets;
 #[path = "guards/cycles.rs"]
 mod cycles;
 #[path = "guards/desk.rs"]
@@ -14,3 +18,5 @@ mod limits;
 mod loops;
 #[path = "guards/properties.rs"]
 mod properties;
+#[path = "guards/reroutes.rs"]
+mod reroutes;

@@ -25,13 +25,14 @@ const TEXT_STEPS: usize = 64;
 /// Which facts a rule uses.
 pub(super) type Uses = BTreeSet<&'static str>;
 
-/// Refuses what rules do without, and tells which facts are used.
-pub(super) fn check(program: &Program) -> Result<Uses, RuleError> {
+/// Refuses what rules do without, and tells which facts are used and how many steps it takes at
+/// worst.
+pub(super) fn check(program: &Program) -> Result<(Uses, usize), RuleError> {
     let mut look = Look { program, uses: Uses::new(), own: Vec::new(), additions: 0 };
     let steps = look.steps(program.expression())?;
     within("steps at worst", steps, RULE_STEPS_MAX)?;
     within("additions", look.additions, RULE_ADDITIONS_MAX)?;
-    Ok(look.uses)
+    Ok((look.uses, steps))
 }
 
 fn within(what: &'static str, found: usize, most: usize) -> Result<(), RuleError> {

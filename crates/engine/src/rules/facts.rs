@@ -27,6 +27,9 @@ pub const KNOWN: [&str; 15] = [
     "workflow",
 ];
 
+/// What is not the same for all recipients of a broadcast.
+pub(super) const OF_ONE: [&str; 3] = ["to", "role_of_to", "task"];
+
 /// Whether this fact is a list.
 pub(super) fn is_list(fact: &str) -> bool {
     matches!(fact, "paths" | "capabilities")

@@ -35,6 +35,7 @@ static LANGUAGE: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 pub struct Rule {
     program: Program,
     uses: check::Uses,
+    steps: usize,
 }
 
 /// Where in a text something is wrong, both from 1.
@@ -118,8 +119,8 @@ impl Rule {
             let words = first.map_or_else(|| "it is no expression".to_owned(), |e| cut(&e.msg));
             RuleError::Unreadable { at, words }
         })?;
-        let uses = check::check(&program)?;
-        let rule = Self { program, uses };
+        let (uses, steps) = check::check(&program)?;
+        let rule = Self { program, uses, steps };
         match rule.judged(&Facts::sample()) {
             Ok(Value::Bool(_)) => Ok(rule),
             Ok(other) => Err(RuleError::NotYesOrNo { found: type_of(&other) }),
@@ -130,6 +131,16 @@ impl Rule {
             Err(Fault::Program(_)) => Ok(rule),
             Err(Fault::Ours(error)) => Err(error),
         }
+    }
+
+    /// The most steps that it takes.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Whether it can hold for one recipient of a broadcast and not for another.
+    pub(crate) fn varies(&self) -> bool {
+        facts::OF_ONE.iter().any(|fact| self.uses.contains(fact))
     }
 
     /// Whether the rule holds.

@@ -315,6 +315,7 @@ pub(crate) fn workflow_view(
     let versions: BTreeMap<String, u64> = workflow
         .variables
         .iter()
+        .filter(|(_, variable)| !sight.hides(&variable.by))
         .map(|(name, variable)| (name.to_string(), variable.version))
         .collect();
     WorkflowView {
@@ -330,7 +331,7 @@ pub(crate) fn workflow_view(
         handoffs: handoffs.iter().map(|handoff| handoff_line(id, workflow, handoff)).collect(),
         broadcasts: kinds::broadcasts(sight),
         tokens_consumed: workflow.tokens_consumed,
-        account: guards::account(workflow),
+        account: guards::account(sight),
         workflow_state: workflow.course.workflow_state.clone(),
         metrics: workflow.course.metrics.clone(),
     }

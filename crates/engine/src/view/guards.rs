@@ -8,6 +8,8 @@ use baton_protocol::time::Timestamp;
 use baton_protocol::workflow::Workflow;
 use serde::{Deserialize, Serialize};
 
+use super::sight::Sight;
+
 /// Whether a person must say yes before a handoff goes on.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,12 +76,15 @@ pub(crate) fn waits_for_a_person(workflow: &Workflow, handoff: &Handoff) -> bool
     }
 }
 
-/// What a workflow may use, and what it has used.
-pub(super) fn account(workflow: &Workflow) -> AccountView {
+/// What a workflow may use, and what it has used. Whoever has a copy of a broadcast in secret is
+/// not named to those it is kept from.
+pub(super) fn account(sight: Sight<'_>) -> AccountView {
+    let workflow = sight.workflow();
+    let seen = workflow.members.iter().filter(|member| !sight.hides(member));
     AccountView {
         limits: workflow.account.limits,
         spent: workflow.account.spent,
-        agents: workflow.members.iter().cloned().collect(),
+        agents: seen.cloned().collect(),
         independent: workflow.independent,
     }
 }

@@ -43,9 +43,9 @@ impl Replay {
         }
         self.last = Some((record.seq, record.at));
         match &record.event {
-            Event::Closed { by, ending, .. } => {
+            Event::Closed { by, ending, usage, .. } => {
                 if let Some(workflow) = self.world.workflows.get_mut(&self.id) {
-                    workflow.take_last_words(ending, by, record.at);
+                    workflow.take_last_words(ending, usage.as_ref(), by, record.at);
                 }
                 let (by, ending) = (by.clone(), ending.clone());
                 self.ended = Some(Ended { at: record.at, by, ending });

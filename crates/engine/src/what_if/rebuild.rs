@@ -182,9 +182,14 @@ fn broadcast(pass: &mut Pass, records: &[Record], begun: &[Copy<'_>]) {
 fn travels(pass: &mut Pass, world: &World, records: &[Record], begun: &[Copy<'_>]) {
     let context = &mut pass.context;
     let first = records.iter().find_map(|record| match &record.event {
-        Event::Started { variables, .. } => Some(variables),
+        Event::Started { variables, constraints, .. } => Some((variables, constraints)),
         _ => None,
     });
+    if let Some((_, constraints)) = first {
+        // Whoever begins work says how many handoffs the whole of it may have.
+        context.constraints.handoffs = constraints.handoffs;
+    }
+    let first = first.map(|(variables, _)| variables);
     let written = first.into_iter().chain(begun.iter().map(|copy| copy.variables)).flatten();
     let known = pass.workflow.and_then(|id| world.workflows.get(&id));
     for (name, value) in written {

@@ -84,3 +84,16 @@ async fn who_may_not_see_work_may_not_see_its_past_and_a_late_comer_sees_no_othe
     let seen: Vec<String> = seen(&scene, "cleo").await.expect("its own");
     assert_eq!(seen, ["bob"]);
 }
+
+#[tokio::test]
+async fn what_its_owner_used_at_the_last_counts_when_work_is_over() {
+    let mut scene = Scene::new().await;
+    let planner = Actor::Agent(agent("planner"));
+    let begun = scene.ask(planner.clone(), json!({ "start": { "title": "a page" } })).await;
+    let id = begun.workflow.expect("work");
+    let used = json!({ "tokens_consumed": 900 });
+    let complete = json!({ "complete": { "workflow": id, "fence": 1, "used": used } });
+    scene.ask(planner.clone(), complete).await;
+    let view = scene.engine.workflow(planner, id).await.expect("work");
+    assert_eq!((view.tokens_consumed, view.account.spent.tokens), (900, 900));
+}

@@ -86,6 +86,54 @@ async fn a_rule_is_judged_for_whoever_gets_it_also_when_nobody_is_named() {
 }
 
 #[tokio::test]
+async fn a_rule_is_judged_for_whoever_a_handoff_goes_to_in_the_end() {
+    let mut scene = Scene::new().await;
+    let shipper = json!({ "id": "shipper", "capabilities": ["ship", "pack"] });
+    let deployer = json!({ "id": "deployer", "capabilities": ["ship"] });
+    for profile in [json!({ "id": "builder" }), shipper, deployer] {
+        scene.ask(Actor::Operator, json!({ "register": profile })).await;
+    }
+    let rule = json!({ "name": "mine", "when": "to == \"deployer\"", "timeout": "1h" });
+    set(&mut scene, json!({ "approval": [rule] })).await;
+    let wanted = json!({ "required_capabilities": [{ "capability_id": "ship" }] });
+    // Builder cannot, and the deployer is the first who can: all in one decision.
+    let more = json!({ "reason": "ship it", "validation": wanted });
+    let at_once = pass(&mut scene, more).await;
+    assert_eq!(scene.state(&at_once).await, "awaiting_approval");
+    let moved = serde_json::to_value(at_once.event("rerouted")).expect("JSON");
+    assert_eq!(moved["to"], "deployer");
+    assert_eq!(moved["approval"]["waits"]["matched"]["rule"], "mine");
+    // Shipper could and will not.
+    let wanted = json!({ "to_agent": "shipper", "reason": "ship that", "validation": wanted });
+    let later = pass(&mut scene, wanted).await;
+    assert_eq!(scene.state(&later).await, "initiated");
+    let id = later.handoff.expect("a handoff");
+    let no = json!({ "reject": { "handoff": id, "reason": "no time" } });
+    scene.ask(Actor::Agent(agent("shipper")), no).await;
+    scene.ledger.restart().expect("the lines read back");
+    assert_eq!(scene.state(&later).await, "awaiting_approval");
+    let take = json!({ "accept": { "handoff": id } });
+    let taken = scene.try_ask(Actor::Agent(agent("deployer")), take.clone()).await;
+    assert!(taken.is_err(), "nobody asked a person");
+    let yes = json!({ "approve": { "handoff": id, "hash": hash_of(&scene, id).await } });
+    scene.ask(Actor::Operator, yes).await;
+    scene.ask(Actor::Agent(agent("deployer")), take).await;
+}
+
+#[tokio::test]
+async fn rules_that_take_too_long_together_are_refused() {
+    let mut scene = Scene::new().await;
+    let long = vec!["paths.exists(p, p == \"x\")"; 20].join(" || ");
+    let rules = |count: usize| {
+        let rule = |n| json!({ "name": format!("rule-{n}"), "when": long });
+        json!({ "set_policy": { "approval": (0..count).map(rule).collect::<Vec<_>>() } })
+    };
+    scene.ask(Actor::Operator, rules(2)).await;
+    let refused = scene.try_ask(Actor::Operator, rules(64)).await.expect_err("a refusal");
+    assert!(matches!(refused, SubmitError::Refused(refusal) if refusal.code() == "too-many"));
+}
+
+#[tokio::test]
 async fn a_rule_that_a_person_answered_for_good_does_not_hide_another() {
     let mut scene = Scene::new().await;
     let rules = json!([

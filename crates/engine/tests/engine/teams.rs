@@ -62,6 +62,9 @@ async fn recipients_of_a_broadcast_do_not_see_each_other_unless_they_may() {
         assert_eq!(bobs.is_ok(), visible);
         let opinion = &seen.context_variables["custom"]["opinion"];
         assert_eq!(opinion.is_null(), !visible, "what another wrote: {opinion}");
+        assert_eq!(seen.variable_versions.contains_key("opinion"), visible);
+        assert_eq!(seen.account.agents.contains(&agent("bob")), visible);
+        assert!(seen.account.agents.contains(&agent("ann")), "itself is no secret");
         let own = scene.engine.package(ann.clone(), copies[0]).await.expect("its own copy");
         let opinion = &own.handoff.context.context_variables["custom"]["opinion"];
         assert_eq!(opinion.is_null(), !visible, "what another wrote: {opinion}");

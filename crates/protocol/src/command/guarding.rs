@@ -1,8 +1,10 @@
 //! What a person decides about how work is guarded, and what a holder says when it goes on alone.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
+use crate::limits::TOKENS_USED_MAX;
 use crate::policy::{ModelName, Money};
 use crate::text::Text;
 use crate::time::Allowance;
@@ -84,12 +86,24 @@ pub struct FallBack {
 #[serde(deny_unknown_fields, default)]
 pub struct Used {
     /// Tokens in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "token_count")]
     pub tokens_consumed: Option<u64>,
     /// Those of them that the model wrote.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "token_count")]
     pub output_tokens: Option<u64>,
     /// Of which model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
+}
+
+/// Reads how many tokens were used. Records are read without a limit: what is there has happened.
+pub(super) fn token_count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let count = Option::<u64>::deserialize(from)?;
+    match count.filter(|count| *count > TOKENS_USED_MAX) {
+        Some(count) => {
+            let words = format!("{count} tokens used; expected at most {TOKENS_USED_MAX}");
+            Err(D::Error::custom(words))
+        }
+        None => Ok(count),
+    }
 }

@@ -157,7 +157,7 @@ impl Command {
             "prune" => &[OPERATOR],
             "set_policy" => &[OPERATOR, &["bad-rule", "rule-twice", "too-many"]],
             "reset_breaker" => &[OPERATOR, AGENT],
-            "approve" => &[OPERATOR, HANDOFF, APPROVAL, &["approval-void"]],
+            "approve" => &[OPERATOR, HANDOFF, APPROVAL, &["approval-void", "circuit-breaker-open"]],
             "deny" => &[OPERATOR, HANDOFF, APPROVAL],
             "set_limits" => &[OPERATOR, WORKFLOW, &["no-prices", "too-many"]],
             "fall_back" => &[WORKFLOW, HOLD],

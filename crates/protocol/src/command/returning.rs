@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::guarding::token_count;
 use crate::artifact::Produced;
 use crate::course::Report;
 use crate::handoff::{ContentType, ReturnStatus};
@@ -72,10 +73,10 @@ impl ContextUpdates {
 #[serde(deny_unknown_fields, default)]
 pub struct ReturnAudit {
     /// Tokens that it cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "token_count")]
     pub tokens_consumed: Option<u64>,
     /// Those of them that the model wrote.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "token_count")]
     pub output_tokens: Option<u64>,
     /// Of which model.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ use crate::decide::holder;
 use crate::event::Decision;
 use crate::handoff::{ContentType, Due, OnTimeout, ReturnStatus, State};
 use crate::id::{AgentId, Fence, HandoffId};
-use crate::limits::GOTO_WITHIN;
+use crate::limits::{GOTO_WITHIN, TOKENS_USED_MAX};
 use crate::refusal::Refusal;
 use crate::text::Text;
 use crate::time::{Allowance, Timestamp};
@@ -53,6 +53,10 @@ struct Said<'a> {
 impl Said<'_> {
     /// The ordinary command that it is.
     fn command(&self) -> Result<Command, Refusal> {
+        if self.tokens().is_some_and(|tokens| tokens > TOKENS_USED_MAX) {
+            let most = usize::try_from(TOKENS_USED_MAX).unwrap_or(usize::MAX);
+            return Err(Refusal::TooMany { what: "tokens used", most });
+        }
         let part = self.hold.handoff.filter(|_| self.workflow.owner != self.fence);
         Ok(match (&self.goto.object.goto, part) {
             (Next::End, None) => self.completes(),

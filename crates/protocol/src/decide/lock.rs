@@ -8,7 +8,7 @@ use crate::id::Fence;
 use crate::limits::{
     LOCK_LEASE, LOCK_PATHS_MAX, LOCK_WANTED_AGAIN, LOCK_WANTED_FOR, LOCKS_MAX, LOCKS_PER_HOLD_MAX,
 };
-use crate::lock::{FilePath, Lock, LockMode};
+use crate::lock::{FilePath, Lock};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::workflow::Hold;
@@ -36,20 +36,15 @@ pub(super) fn lock(
             most: LOCKS_PER_HOLD_MAX,
         });
     }
-    for path in &lock.paths {
-        let mut others = world
-            .locks
-            .on(path)
-            .iter()
-            .filter(|held| held.until > now && !held.is_of(lock.workflow, fence));
-        if let Some(held) = others.find(|held| excludes(held, lock.mode)) {
-            cycle::of_lock(world, (lock.workflow, fence, hold), held, path, now)?;
-            if lock.wait {
-                return Ok(wanted(lock, fence, hold, now));
-            }
-            let (holder, mode) = (held.by.clone(), held.mode);
-            return Err(Refusal::FileLocked { path: path.clone(), holder, mode });
+    let in_the_way = in_the_way(world, lock, fence, now);
+    if let Some((path, held)) = in_the_way.first() {
+        // Who waits waits for all of them.
+        cycle::of_locks(world, (lock.workflow, fence, hold), &in_the_way, now)?;
+        if lock.wait {
+            return Ok(wanted(lock, fence, hold, now));
         }
+        let (path, holder, mode) = ((*path).clone(), held.by.clone(), held.mode);
+        return Err(Refusal::FileLocked { path, holder, mode });
     }
     let until = lock.lease.unwrap_or(LOCK_LEASE).after(now);
     let (by, paths, mode) = (hold.agent.clone(), lock.paths.clone(), lock.mode);
@@ -58,24 +53,31 @@ pub(super) fn lock(
     Ok(Decision { stream: StreamId::Workflow(lock.workflow), events, effects: Vec::new() })
 }
 
+/// What others have locked that the asker wants.
+fn in_the_way<'a>(
+    world: &'a World,
+    lock: &'a LockFiles,
+    fence: Fence,
+    now: Timestamp,
+) -> Vec<(&'a FilePath, &'a Lock)> {
+    let others = |held: &&Lock| {
+        held.until > now && !held.is_of(lock.workflow, fence) && held.excludes(lock.mode)
+    };
+    let on = |path| world.locks.on(path).iter().filter(others).map(move |held| (path, held));
+    lock.paths.iter().flat_map(on).collect()
+}
+
 /// The asker waits for files that others have. What is known already is not written again before
 /// half of its time is over.
 fn wanted(lock: &LockFiles, fence: Fence, hold: &Hold, now: Timestamp) -> Decision {
     let until = LOCK_WANTED_FOR.after(now);
     let known = hold.wants.as_ref().is_some_and(|wants| {
-        wants.paths == lock.paths && wants.until > LOCK_WANTED_AGAIN.after(now)
+        let same = wants.paths == lock.paths && wants.mode == lock.mode;
+        same && wants.until > LOCK_WANTED_AGAIN.after(now)
     });
-    let event = Event::LockWanted { fence, paths: lock.paths.clone(), until };
+    let event = Event::LockWanted { fence, paths: lock.paths.clone(), mode: lock.mode, until };
     let events = if known { Vec::new() } else { vec![event] };
     Decision { stream: StreamId::Workflow(lock.workflow), events, effects: Vec::new() }
-}
-
-fn excludes(held: &Lock, wanted: LockMode) -> bool {
-    match (held.mode, wanted) {
-        (LockMode::Shared, LockMode::Shared) => false,
-        (LockMode::Exclusive, LockMode::Exclusive | LockMode::Shared)
-        | (LockMode::Shared, LockMode::Exclusive) => true,
-    }
 }
 
 /// Decides whether the asker may give these locks back.

@@ -33,10 +33,12 @@ mod start;
 mod undelivered;
 mod variables;
 mod wake;
+mod why_not;
 
 pub use goto::plain;
 pub use guard::approval::content_hash;
 pub use guard::limits::begun_under;
+pub use guard::reroute::{Moves, asked_again};
 
 use crate::command::{Actor, Command, Submission};
 use crate::event::Decision;

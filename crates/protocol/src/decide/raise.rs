@@ -94,6 +94,7 @@ impl Raise<'_> {
             priority: terms.map_or(self.workflow.priority, |terms| terms.priority),
             now,
             only: None,
+            question: true,
         }
     }
 

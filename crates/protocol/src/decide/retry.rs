@@ -112,6 +112,7 @@ fn rerouted(
         trigger: why.cause.trigger(),
         gap,
         answer_by: arrival.answer_by,
+        approval: None,
     });
     if arrival.queued {
         let give_up = arrival.answer_by;
@@ -130,12 +131,14 @@ pub(super) fn next<'a>(
     now: Timestamp,
 ) -> Option<&'a Agent> {
     let terms = &handoff.terms;
-    let only = workflow.and_then(|workflow| workflow.only_members(&handoff.to));
+    let to = world.agents.get(&handoff.to);
+    let role = to.map_or(Role::Worker, |agent| agent.profile.role);
+    let counts = Some(&handoff.to).filter(|_| role != Role::Human);
+    let only = workflow.and_then(|workflow| workflow.only_members(counts));
     let wanted = Wanted { only, ..Wanted::by(terms, now) };
     let mut except: BTreeSet<_> = handoff.tried.clone();
     except.insert(handoff.to.clone());
     except.insert(terms.from_agent.clone());
-    let role = world.agents.get(&handoff.to).map_or(Role::Worker, |agent| agent.profile.role);
     let above = || route::above(world, role, &wanted, &except);
     let instead = || route::instead(world, handoff, &wanted);
     let human = || route::above(world, Role::Architect, &wanted, &except);

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::agent::{Agent, Fit, Profile, Requirement, Risk, Role};
-use crate::handoff::{Handoff, Priority, Terms};
+use crate::handoff::{Handoff, Kind, Priority, Terms};
 use crate::id::AgentId;
 use crate::time::Timestamp;
 use crate::world::World;
@@ -22,6 +22,9 @@ pub(super) struct Wanted<'a> {
     pub(super) now: Timestamp,
     /// Who may be asked, if no more agents may take part.
     pub(super) only: Option<&'a BTreeSet<AgentId>>,
+    /// Whether it is a question to somebody above, which is no work that breakers and the number of
+    /// agents limit.
+    pub(super) question: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -33,6 +36,7 @@ impl<'a> Wanted<'a> {
             priority: terms.priority,
             now,
             only: None,
+            question: matches!(terms.kind, Kind::Escalation(_)),
         }
     }
 }
@@ -129,7 +133,10 @@ pub(super) fn above<'a>(
         // People find somebody who can; whoever else is asked must be able to do some of it.
         let fit = wanted.required.is_empty() || profile.fit(wanted.required) != Fit::None;
         let free = world.has_room(agent, wanted.priority);
-        let able = profile.role == Role::Human || (agent.health.is_good() && fit && free);
+        let joins = || wanted.only.is_none_or(|only| only.contains(&profile.id));
+        let admitted = wanted.question || (agent.breaker.admits(wanted.now) && joins());
+        let able = agent.health.is_good() && fit && free && admitted;
+        let able = profile.role == Role::Human || able;
         profile.role > role && able && may(profile, wanted) && !except.contains(&profile.id)
     };
     // The person who runs the workspace comes after people that were registered by name.

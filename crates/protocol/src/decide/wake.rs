@@ -12,7 +12,9 @@ use crate::decide::retry::{self, Why};
 use crate::decide::{arrival, group, holder, news};
 use crate::effect::{Effect, News};
 use crate::event::{Decision, Event, StreamId};
-use crate::handoff::{Cause, Delegation, Detail, Due, Handoff, Kind, Matter, OnTimeout, State};
+use crate::handoff::{
+    Cause, Delegation, Detail, Due, Handoff, Kind, Matter, OnTimeout, State, Terms,
+};
 use crate::id::{Fence, WorkflowId};
 use crate::limits::{REMINDER_GRACE, RESEND_BACKOFF, RESENDS_MAX};
 use crate::planted::{Bug, planted};
@@ -54,6 +56,9 @@ pub(super) fn decide(
         },
         State::Queued { .. } | State::Deferred { .. } => {
             sent_again(world, id, workflow, handoff, now)
+        }
+        State::Initiated { .. } if approval::is_void(workflow, handoff) => {
+            not_to_blame(world, id, handoff)
         }
         State::Initiated { .. } => unanswered(world, id, workflow, handoff, now),
         State::Accepted { .. } if planted(Bug::TimeoutAfterAccept) => {
@@ -155,6 +160,14 @@ fn unanswered(
     }
     let why = Why { cause: Cause::Unavailable, reason: words("unavailable: no answer in time") };
     retry::after(world, (id, Some(workflow)), handoff, why, now)
+}
+
+/// A receiver that may not accept, because what was approved has changed, is not late. It has as
+/// long as the person takes who must look again.
+fn not_to_blame(world: &World, id: WorkflowId, handoff: &Handoff) -> Outcome {
+    let event = Event::Resent { handoff: handoff.terms.id, answer_by: None };
+    let terms = Terms { to_agent: handoff.to.clone(), ..handoff.terms.clone() };
+    (vec![event], approval::announced(world, id, &terms))
 }
 
 fn reminded(

@@ -147,6 +147,9 @@ pub enum Event {
         /// When the receiver counts as unavailable, if ever.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_by: Option<Timestamp>,
+        /// The rule by which it waits for a person, who was not asked about this receiver.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<Approval>,
     },
     /// A person gave it to another agent; whoever held it holds it no longer.
     Reassigned {
@@ -464,6 +467,9 @@ pub enum Event {
         fence: Fence,
         /// Which files.
         paths: Vec<FilePath>,
+        /// Whether others may have them, too.
+        #[serde(default, skip_serializing_if = "LockMode::is_exclusive")]
+        mode: LockMode,
         /// Until when that counts, unless it asks again.
         until: Timestamp,
     },

@@ -21,8 +21,7 @@ pub(super) fn began(
 ) {
     with_workflow(world, id, |workflow| {
         if let Some(usage) = &guarded.usage {
-            workflow.tokens_consumed += usage.tokens;
-            workflow.charge(terms.parent, usage);
+            workflow.used(terms.parent, usage);
         }
         if guarded.counted {
             workflow.count_handoff(terms.parent);
@@ -42,27 +41,46 @@ pub(super) fn began(
     });
     if !matches!(terms.kind, Kind::Escalation(_)) {
         joined(world, id, &terms.to_agent);
-        sent(world, &terms.to_agent, terms.id, at);
+        // What waits for a person tries nobody yet.
+        if !waits(guarded.approval.as_ref()) {
+            sent(world, &terms.to_agent, terms.id, at);
+        }
     }
 }
 
 /// Applies an event about what guards a workflow.
 pub(super) fn guarded(world: &mut World, id: WorkflowId, event: &Event) {
-    with_workflow(world, id, |workflow| match event {
-        Event::LimitsSet { limits } => workflow.account.limits = *limits,
-        Event::FellBack { .. } => workflow.independent = true,
-        Event::LockWanted { fence, paths, until } => {
-            if let Some(hold) = workflow.holds.get_mut(fence) {
-                hold.wants = Some(WantedFiles { paths: paths.clone(), until: *until });
-            }
+    with_workflow(world, id, |workflow| {
+        if let Event::LimitsSet { limits } = event {
+            workflow.account.limits = *limits;
         }
-        _ => (),
+        if let Event::FellBack { .. } = event {
+            workflow.independent = true;
+        }
+        if let Event::LockWanted { fence, paths, mode, until } = event
+            && let Some(hold) = workflow.holds.get_mut(fence)
+        {
+            let (paths, mode, until) = (paths.clone(), *mode, *until);
+            hold.wants = Some(WantedFiles { paths, mode, until });
+        }
     });
 }
 
-/// The state of a handoff that began, by what guards it.
-pub(super) fn first_state(guarded: &Guarded, answer_by: Option<Timestamp>, queued: bool) -> State {
-    match &guarded.approval {
+/// Whether a handoff waits for a person.
+pub(super) fn waits(approval: Option<&Approval>) -> bool {
+    match approval {
+        Some(Approval::Waits { .. }) => true,
+        Some(Approval::Standing { .. }) | None => false,
+    }
+}
+
+/// The state of a handoff that goes to an agent, by what guards it.
+pub(super) fn first_state(
+    approval: Option<&Approval>,
+    answer_by: Option<Timestamp>,
+    queued: bool,
+) -> State {
+    match approval {
         Some(Approval::Waits { matched, until }) => {
             State::AwaitingApproval { matched: Box::new(matched.clone()), until: *until }
         }
@@ -101,6 +119,14 @@ pub(super) fn sent(world: &mut World, agent: &AgentId, handoff: HandoffId, at: T
     }
 }
 
+/// A person said yes to a handoff, and it goes to whoever it is for.
+pub(super) fn goes_out(world: &mut World, id: WorkflowId, handoff: HandoffId, at: Timestamp) {
+    let known = world.workflows.get(&id).and_then(|workflow| workflow.handoffs.get(&handoff));
+    if let Some(to) = known.filter(|known| counts(known)).map(|known| known.to.clone()) {
+        sent(world, &to, handoff, at);
+    }
+}
+
 /// What an event about a handoff says of the agent that has it; it is not applied yet.
 pub(super) fn judged(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     let Some(handoff) = event.handoff() else { return };
@@ -125,7 +151,44 @@ pub(super) fn judged(world: &mut World, id: WorkflowId, event: &Event, at: Times
         {
             breaker.left(handoff, at);
         }
-        _ => (),
+        Event::Failed { .. }
+        | Event::Rejected { .. }
+        | Event::Rerouted { .. }
+        | Event::Reassigned { .. } => (),
+        // It goes on, or somebody waits for it.
+        Event::Initiated { .. }
+        | Event::Approved { .. }
+        | Event::Accepted { .. }
+        | Event::Deferred { .. }
+        | Event::Queued { .. }
+        | Event::Undelivered { .. }
+        | Event::Resent { .. }
+        | Event::Reminded { .. }
+        | Event::Escalated { .. } => (),
+        // These are about no handoff.
+        Event::Started { .. }
+        | Event::GroupOpened { .. }
+        | Event::Aggregated { .. }
+        | Event::Reclaimed { .. }
+        | Event::Overdue { .. }
+        | Event::Progressed { .. }
+        | Event::VariablesSet { .. }
+        | Event::ArtifactAdded { .. }
+        | Event::ArtifactMarked { .. }
+        | Event::Locked { .. }
+        | Event::Unlocked { .. }
+        | Event::Closed { .. }
+        | Event::Registered { .. }
+        | Event::TokenIssued { .. }
+        | Event::TokenRevoked { .. }
+        | Event::HealthReported { .. }
+        | Event::PolicySet { .. }
+        | Event::BreakerReset
+        | Event::LimitsSet { .. }
+        | Event::FellBack { .. }
+        | Event::LockWanted { .. }
+        | Event::Settled { .. }
+        | Event::Pruned { .. } => (),
     }
 }
 
@@ -149,7 +212,6 @@ pub(super) fn charge(
     result: &crate::handoff::Return,
 ) {
     let Some(tokens) = result.tokens_consumed else { return };
-    workflow.tokens_consumed += tokens;
     let (model, cost) = (result.model.clone(), result.cost.unwrap_or_default());
-    workflow.charge(fence, &Usage { tokens, model, cost });
+    workflow.used(fence, &Usage { tokens, model, cost });
 }

@@ -6,7 +6,7 @@ use super::hold::{answered, end_hold, hold, resumed, set_hold_due, take_load};
 use super::{guard, keep, with_workflow, write};
 use crate::account::{Account, Limits, is_part};
 use crate::course::Report;
-use crate::event::Event;
+use crate::event::{Approval, Event};
 use crate::handoff::{Attempts, Cause, Detail, Due, Handoff, Kind, Return, State, Terms};
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
 use crate::planted::{Bug, planted};
@@ -56,7 +56,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         Event::Queued { .. } | Event::Rerouted { .. } | Event::Reassigned { .. } => {
             moved(world, id, event, at);
         }
-        Event::Approved { .. } => approved(world, id, event),
+        Event::Approved { .. } => approved(world, id, event, at),
         // These are about the workflow, or belong to other streams.
         Event::Started { .. }
         | Event::GroupOpened { .. }
@@ -135,9 +135,10 @@ fn checked(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
 }
 
 /// A person said yes: it goes on as if it began now.
-fn approved(world: &mut World, id: WorkflowId, event: &Event) {
+fn approved(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     let Event::Approved { handoff, hash, answer_by, queued, standing } = event else { return };
     guard::stands(world, standing.as_ref());
+    guard::goes_out(world, id, *handoff, at);
     let (hash, answer_by, queued) = (hash.clone(), *answer_by, *queued);
     set_state(world, id, *handoff, |handoff| {
         handoff.approved = Some(hash);
@@ -174,7 +175,7 @@ fn rejected(world: &mut World, by: &AgentId, cause: Cause, at: Timestamp) {
 fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     match event {
         Event::Initiated { terms, variables, artifacts, report, answer_by, queued, guarded } => {
-            let state = guard::first_state(guarded, *answer_by, *queued);
+            let state = guard::first_state(guarded.approval.as_ref(), *answer_by, *queued);
             initiated(world, id, terms, state, at);
             with_workflow(world, id, |workflow| {
                 write(workflow, terms.parent, variables, &terms.from_agent, at);
@@ -213,19 +214,20 @@ fn moved(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
             let give_up = *give_up;
             set_state(world, id, *handoff, |_| State::Queued { until: None, give_up });
         }
-        Event::Rerouted { handoff, to, gap, answer_by, .. } => {
-            taken_over(world, id, *handoff, to, at);
-            let (to, gap, answer_by) = (to.clone(), gap.clone(), *answer_by);
+        Event::Rerouted { handoff, to, gap, answer_by, approval, .. } => {
+            taken_over(world, id, *handoff, to, approval.as_ref(), at);
+            let state = guard::first_state(approval.as_ref(), *answer_by, false);
+            let (to, gap) = (to.clone(), gap.clone());
             set_state(world, id, *handoff, |handoff| {
                 handoff.attempts.reroutes += u8::from(!planted(Bug::RerouteNotCounted));
                 handoff.gap = gap;
                 let before = std::mem::replace(&mut handoff.to, to);
                 handoff.tried.insert(before);
-                State::Initiated { answer_by, called: false }
+                state
             });
         }
         Event::Reassigned { handoff, to, gap, answer_by, .. } => {
-            taken_over(world, id, *handoff, to, at);
+            taken_over(world, id, *handoff, to, None, at);
             let held = handoff_fence(world, id, *handoff);
             if let Some(fence) = held {
                 end_hold(world, id, fence);
@@ -243,11 +245,20 @@ fn moved(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
 }
 
 /// Another agent is asked from now on.
-fn taken_over(world: &mut World, id: WorkflowId, handoff: HandoffId, to: &AgentId, at: Timestamp) {
+fn taken_over(
+    world: &mut World,
+    id: WorkflowId,
+    handoff: HandoffId,
+    to: &AgentId,
+    approval: Option<&Approval>,
+    at: Timestamp,
+) {
     let known = world.workflows.get(&id).and_then(|workflow| workflow.handoffs.get(&handoff));
     if known.is_some_and(|known| !matches!(known.terms.kind, Kind::Escalation(_))) {
         guard::joined(world, id, to);
-        guard::sent(world, to, handoff, at);
+        if !guard::waits(approval) {
+            guard::sent(world, to, handoff, at);
+        }
     }
 }
 

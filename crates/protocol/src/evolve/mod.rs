@@ -11,9 +11,9 @@ use crate::agent::{Agent, Health};
 use crate::artifact::Artifact;
 use crate::course::Course;
 use crate::event::{Event, StreamId};
-use crate::id::{AgentId, CapabilityId, Fence, WorkflowId};
+use crate::id::{AgentId, Fence, WorkflowId};
 use crate::lock::{FilePath, Lock};
-use crate::policy::Breaker;
+use crate::policy::{ApprovalRule, Breaker};
 use crate::time::Timestamp;
 use crate::variables::{Changes, Variables};
 use crate::workflow::{Group, Outcome, Progress, Workflow};
@@ -38,12 +38,12 @@ pub fn evolve(world: &mut World, stream: &StreamId, event: &Event, at: Timestamp
                 }
             }
             if let Event::PolicySet { policy } = event {
-                world.policy = (**policy).clone();
-                // What a person said of a rule that is gone says nothing of a new one.
-                let policy = &world.policy;
-                let known =
-                    |rule: &CapabilityId| policy.approval.iter().any(|known| known.name == *rule);
-                world.standing.retain(|rule, _| known(rule));
+                let before = std::mem::replace(&mut world.policy, (**policy).clone());
+                // What a person said of a rule that is gone, or says something else now, says
+                // nothing of a new one.
+                let kept: Vec<&ApprovalRule> =
+                    before.approval.iter().filter(|rule| policy.approval.contains(rule)).collect();
+                world.standing.retain(|name, _| kept.iter().any(|rule| rule.name == *name));
             }
         }
     }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::limits::NAME_BYTES_MAX;
 
 const MICROS: u64 = 1_000_000;
+/// The largest amount, in millionths: what is more cannot be read back, so nothing is.
+const MICROS_MAX: u64 = 1_000_000_000 * MICROS;
 
 /// An amount of money in millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -23,9 +25,9 @@ pub struct MoneyError {
 }
 
 impl Money {
-    /// So many millionths.
+    /// So many millionths, or the largest amount if that is less.
     pub fn from_micros(micros: u64) -> Self {
-        Self(micros)
+        Self(micros.min(MICROS_MAX))
     }
 
     /// How many millionths it is.
@@ -33,10 +35,10 @@ impl Money {
         self.0
     }
 
-    /// Both together.
+    /// Both together, or the largest amount if that is less.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+        Self::from_micros(self.0.saturating_add(other.0))
     }
 
     /// What is left of it.
@@ -62,7 +64,7 @@ impl TryFrom<f64> for Money {
 
 impl From<Money> for f64 {
     fn from(money: Money) -> Self {
-        // Exact up to nine thousand million, which is above what can be said.
+        // Exact up to nine thousand million, which is above what there is.
         #[expect(clippy::cast_precision_loss)]
         let micros = money.0 as f64;
         micros / 1e6
@@ -169,7 +171,8 @@ pub struct Price {
 
 impl Price {
     /// What `tokens` cost, `output` of which were written. If nobody says how many were, all count
-    /// as the dearer kind. A part of a millionth counts as one.
+    /// as the dearer kind. A part of a millionth counts as one, and what is more than the largest
+    /// amount costs that.
     pub fn of(&self, tokens: u64, output: Option<u64>) -> Money {
         let cost = |tokens: u64, price: Money| {
             let whole = u128::from(tokens) * u128::from(price.0);
@@ -179,9 +182,9 @@ impl Price {
             Some(output) => {
                 let output = output.min(tokens);
                 let read = cost(tokens - output, self.input);
-                Money(read.saturating_add(cost(output, self.output)))
+                Money::from_micros(read.saturating_add(cost(output, self.output)))
             }
-            None => Money(cost(tokens, self.input.max(self.output))),
+            None => Money::from_micros(cost(tokens, self.input.max(self.output))),
         }
     }
 }
@@ -202,6 +205,8 @@ pub struct Usage {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -225,6 +230,24 @@ mod tests {
         assert_eq!(price.of(1_000_000, Some(500_000)), amount("9"));
         assert_eq!(price.of(1_000_000, None), amount("15"), "nobody says, so all is the dearer");
         assert_eq!(price.of(1, Some(0)).as_micros(), 3);
-        assert_eq!(price.of(u64::MAX, None).as_micros(), u64::MAX, "no overflow");
+        assert_eq!(price.of(u64::MAX, None), amount("1e9"), "no overflow");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_used_can_be_read_back(
+            tokens: u64,
+            output: Option<u64>,
+            (input, written) in (0_u64..=MICROS_MAX, 0_u64..=MICROS_MAX),
+            more: u64,
+        ) {
+            let (input, output_price) = (Money::from_micros(input), Money::from_micros(written));
+            let cost = Price { input, output: output_price }.of(tokens, output);
+            let cost = cost.plus(Money::from_micros(more));
+            let usage = Usage { tokens, model: None, cost };
+            let json = serde_json::to_string(&usage).expect("JSON");
+            let read = serde_json::from_str::<Usage>(&json);
+            prop_assert_eq!(read.map_err(|error| error.to_string()), Ok(usage));
+        }
     }
 }

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use crate::desk::Desk;
 
-const RULE: &str = "deploys";
+pub(crate) const RULE: &str = "deploys";
 
-fn desk(more: Value) -> Desk {
+pub(crate) fn desk(more: Value) -> Desk {
     let mut rule = json!({ "name": RULE, "when": "true" });
     rule.as_object_mut().expect("a rule").extend(more.as_object().expect("a rule").clone());
     Desk::ruled(&["a", "b", "c"], json!({ "approval": [rule] }))
 }
 
 /// `a` passes to `b`, and the engine found that the rule holds.
-fn passes(desk: &mut Desk, work: WorkflowId, fence: u64, more: Value) -> HandoffId {
+pub(crate) fn passes(desk: &mut Desk, work: WorkflowId, fence: u64, more: Value) -> HandoffId {
     let json = desk.pass(work, fence, "b", more);
     let mut pass: Pass = serde_json::from_value(json["pass"].clone()).expect("a pass");
     let rule = desk.world.policy.approval[0].clone();
@@ -37,7 +37,7 @@ fn hash(desk: &Desk, handoff: HandoffId) -> String {
     content_hash(workflow, handoff)
 }
 
-fn approve(desk: &Desk, handoff: HandoffId) -> Value {
+pub(crate) fn approve(desk: &Desk, handoff: HandoffId) -> Value {
     json!({ "approve": { "handoff": handoff, "hash": hash(desk, handoff) } })
 }
 
@@ -137,6 +137,23 @@ fn a_yes_can_stand_for_a_while() {
     desk.does("operator", yes);
     desk.does("operator", json!({ "set_policy": {} }));
     assert!(desk.world.standing.is_empty());
+}
+
+#[test]
+fn a_yes_that_stands_ends_when_its_rule_says_something_else() {
+    let mut desk = desk(json!({}));
+    let work = desk.starts("a", json!({}));
+    let handoff = passes(&mut desk, work, 1, json!({}));
+    let mut yes = approve(&desk, handoff);
+    yes["approve"]["remember"] = json!("1h");
+    desk.does("operator", yes);
+    let rules = |when: &str| json!({ "approval": [{ "name": RULE, "when": when }] });
+    let mut same = rules("true");
+    same["max_handoffs"] = json!(9);
+    desk.does("operator", json!({ "set_policy": same }));
+    assert_eq!(desk.world.standing.len(), 1, "the rule is what it was");
+    desk.does("operator", json!({ "set_policy": rules("risk == \"high\"") }));
+    assert!(desk.world.standing.is_empty(), "nobody said yes to that");
 }
 
 #[test]

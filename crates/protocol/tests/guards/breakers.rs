@@ -85,3 +85,21 @@ fn a_return_that_never_comes_is_a_failure_and_work_that_ends_frees_the_try() {
     desk.does("b", cancel);
     assert_eq!((desk.breaker("shaky"), asked(&mut desk)), ("open", Ok(())));
 }
+
+#[test]
+fn several_tasks_of_one_pass_are_not_one_try() {
+    let mut desk = Desk::with(&["a", "b", "shaky"]);
+    (0..3).for_each(|_| fails(&mut desk));
+    desk.later(60);
+    let work = desk.starts("a", json!({}));
+    let task = |task: &str| json!({ "agent": "shaky", "task": task });
+    let two = json!({
+        "type": "broadcast", "to_agent": null, "to_agents": [task("one"), task("two")],
+        "return_protocol": { "timeout": "1h" },
+    });
+    let pass = desk.pass(work, 1, "shaky", two.clone());
+    assert_eq!(desk.refused("a", pass).0, "circuit-breaker-open");
+    desk.does("operator", json!({ "reset_breaker": { "agent": "shaky" } }));
+    let pass = desk.pass(work, 1, "shaky", two);
+    desk.does("a", pass);
+}

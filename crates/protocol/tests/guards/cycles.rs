@@ -96,3 +96,41 @@ fn agents_whose_hands_are_full_of_each_others_work_close_a_cycle_too() {
     assert_eq!(code, "deadlock-detected");
     assert_eq!(words, "everybody would wait for ever: b waits for a waits for b");
 }
+
+#[test]
+fn who_wants_several_files_waits_for_all_of_them() {
+    let mut desk = Desk::with(&["a", "b", "c"]);
+    let [one, two, three] = ["a", "b", "c"].map(|who| desk.starts(who, json!({})));
+    let lock = |work, paths: &[&str], wait: bool| {
+        let lock = json!({ "workflow": work, "fence": 1, "paths": paths, "wait": wait });
+        json!({ "lock": lock })
+    };
+    desk.does("a", lock(one, &["x"], false));
+    desk.does("b", lock(two, &["y"], false));
+    desk.does("c", lock(three, &["z"], false));
+    desk.does("a", lock(one, &["y"], true));
+    // z alone would come free; x does not, and b would never have both.
+    let (code, words) = desk.refused("b", lock(two, &["z", "x"], true));
+    assert_eq!(code, "deadlock-detected");
+    assert_eq!(words, "everybody would wait for ever: b waits for x of a waits for y of b");
+}
+
+#[test]
+fn who_would_share_a_file_does_not_wait_for_those_who_share_it() {
+    let mut desk = Desk::with(&["a", "b"]);
+    let (one, two) = (desk.starts("a", json!({})), desk.starts("b", json!({})));
+    let lock = |work, paths: &[&str], mode: &str| {
+        json!({ "lock": {
+            "workflow": work, "fence": 1, "paths": paths, "mode": mode, "wait": true,
+        }})
+    };
+    let c = desk.starts("a", json!({}));
+    desk.does("b", lock(two, &["shared"], "shared"));
+    desk.does("a", lock(c, &["taken"], "exclusive"));
+    // a waits for `taken` only: what b shares it can share.
+    desk.does("a", lock(one, &["other"], "exclusive"));
+    desk.does("a", lock(one, &["taken", "shared"], "shared"));
+    assert_eq!(desk.does("b", lock(two, &["other"], "exclusive")).events.len(), 1);
+    let lines = serde_json::to_value(&desk.work(one).holds).expect("JSON").to_string();
+    assert!(lines.contains("\"mode\":\"shared\""), "{lines}");
+}

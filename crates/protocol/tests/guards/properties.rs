@@ -12,7 +12,7 @@ const AGENTS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 #[derive(Clone, Debug)]
 enum Deed {
     Delegate { by: usize, to: usize, budget: Option<u64>, handoffs: Option<u32> },
-    Broadcast { by: usize },
+    Broadcast { by: usize, any: bool, budget: Option<u64> },
     Accept { which: usize },
     Return { which: usize, tokens: u64, success: bool },
     Cancel { which: usize },
@@ -25,7 +25,9 @@ fn deed() -> impl Strategy<Value = Deed> {
         4 => (0..8_usize, 0..6_usize, slices).prop_map(|(by, to, (budget, handoffs))| {
             Deed::Delegate { by, to, budget, handoffs }
         }),
-        1 => (0..8_usize).prop_map(|by| Deed::Broadcast { by }),
+        2 => (0..8_usize, any::<bool>(), prop::option::of(0..300_u64)).prop_map(
+            |(by, any, budget)| Deed::Broadcast { by, any, budget }
+        ),
         4 => (0..12_usize).prop_map(|which| Deed::Accept { which }),
         3 => (0..12_usize, 0..800_u64, any::<bool>()).prop_map(|(which, tokens, success)| {
             Deed::Return { which, tokens, success }
@@ -67,15 +69,17 @@ fn does(desk: &mut Desk, work: WorkflowId, deed: &Deed) {
             );
             let _ = desk.asks(&agent, pass);
         }
-        Deed::Broadcast { by } => {
+        Deed::Broadcast { by, any, budget } => {
             let Some((fence, agent)) = holder(*by) else { return };
+            let aggregation = if *any { "any" } else { "all" };
             let pass = desk.pass(
                 work,
                 fence,
                 "b",
                 json!({
                     "type": "broadcast", "to_agent": null, "to_agents": ["b", "c"],
-                    "return_protocol": back,
+                    "return_protocol": back, "aggregation": aggregation,
+                    "context": { "constraints": { "budget": budget } },
                 }),
             );
             let _ = desk.asks(&agent, pass);
@@ -109,12 +113,15 @@ fn no_limit_is_passed(desk: &Desk, work: WorkflowId) -> Result<(), TestCaseError
     let Some(work) = desk.world.workflows.get(&work) else { return Ok(()) };
     let root = work.account;
     let slices = |parent: Option<Fence>| {
-        // The nearest account above a part is that of the hold it was passed under, or the whole.
+        // The nearest account above a part is that of the nearest hold above it that is still there
+        // and has one, or the whole. Whoever passed it may have returned before it did.
         work.holds.iter().filter(move |(_, hold)| {
-            let above = hold.handoff.and_then(|id| work.handoffs.get(&id)).map(|h| h.terms.parent);
+            let handoff = hold.handoff.and_then(|id| work.handoffs.get(&id));
             let part =
                 |fence: &Fence| work.holds.get(fence).is_some_and(|hold| hold.account.is_some());
-            hold.account.is_some() && above.filter(|fence| part(fence)) == parent
+            let mut above = handoff.into_iter().flat_map(|handoff| work.above(handoff));
+            let above = above.find_map(|above| above.state.fence().filter(part));
+            hold.account.is_some() && above == parent
         })
     };
     let mut accounts = vec![(None, root)];

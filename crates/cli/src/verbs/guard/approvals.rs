@@ -92,15 +92,31 @@ fn content(page: &mut Page, view: &HandoffView) {
         let said = serde_json::to_string(artifact).unwrap_or_default();
         page.line(format!("  artifact {said}"));
     }
+    // Both are in the hash and go along.
+    if let Some(custom) = told_if_any(&view.context.custom) {
+        page.line(format!("  custom   {custom}"));
+    }
+    if let Some(constraints) = told_if_any(&view.context.constraints) {
+        page.line(format!("  limits   {constraints}"));
+    }
     if let Some(history) = &view.context.conversation_history {
         page.line(format!("  history  {history}"));
     }
     if let Some(approval) = &view.approval {
         page.line(format!("hash {}", approval.hash));
         if approval.waits {
-            page.line(format!("`baton approve {id}` or `baton deny {id} --because TEXT`"));
+            let seen: String = approval.hash.chars().take(12).collect();
+            let yes = format!("`baton approve {id} --hash {seen}`");
+            page.line(format!("{yes} or `baton deny {id} --because TEXT`"));
         }
     }
+}
+
+/// What something says, unless it says nothing.
+fn told_if_any(value: &impl serde::Serialize) -> Option<String> {
+    let value = serde_json::to_value(value).ok()?;
+    let says = value.as_object().is_some_and(|fields| !fields.is_empty());
+    says.then(|| value.to_string())
 }
 
 /// Say yes to a handoff that waits for a person

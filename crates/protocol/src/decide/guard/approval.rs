@@ -3,10 +3,13 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::agent::Agent;
 use crate::artifact::Artifact;
 use crate::command::{Approve, Deny, Pass, Submission};
-use crate::decide::arrival::{self, Arrival};
+use crate::decide::arrival;
 use crate::decide::cancel::Ended;
+use crate::decide::retry::{self, Why};
+use crate::decide::why_not::{passed_over, unfit};
 use crate::decide::{group, holder, news};
 use crate::effect::{Effect, News};
 use crate::event::{Approval, Decision, Event, StreamId};
@@ -29,15 +32,16 @@ pub(in crate::decide) fn of_pass(
     now: Timestamp,
 ) -> Option<Approval> {
     let matched = pass.matched.get(to)?;
-    Some(match world.standing.get(&matched.rule) {
-        Some(until) if *until > now => {
-            Approval::Standing { rule: matched.rule.clone(), until: *until }
-        }
-        Some(_) | None => {
-            let until = matched.timeout.map(|span| span.after(now));
-            Approval::Waits { matched: matched.clone(), until }
-        }
+    Some(match world.stands(&matched.rule, now) {
+        Some(until) => Approval::Standing { rule: matched.rule.clone(), until },
+        None => waits(matched.clone(), now),
     })
+}
+
+/// It waits by this rule, for as long as that gives.
+pub(super) fn waits(matched: Matched, now: Timestamp) -> Approval {
+    let until = matched.timeout.map(|span| span.after(now));
+    Approval::Waits { matched, until }
 }
 
 /// The effects by which people hear that a handoff waits for them.
@@ -81,7 +85,7 @@ pub fn content_hash(workflow: &Workflow, handoff: &Handoff) -> String {
             .collect(),
         artifacts: workflow.artifacts.values().collect(),
     };
-    let bytes = serde_json_canonicalizer::to_vec(&content).unwrap_or_default();
+    let bytes = serde_json_canonicalizer::to_vec(&content).expect("plain data always serialises");
     let digest: [u8; 32] = Sha256::digest(&bytes).into();
     crate::hex::hex(&digest)
 }
@@ -91,11 +95,49 @@ pub(in crate::decide) fn still_approved(
     workflow: &Workflow,
     handoff: &Handoff,
 ) -> Result<(), Refusal> {
-    match &handoff.approved {
-        Some(hash) if *hash != content_hash(workflow, handoff) => {
-            Err(Refusal::ApprovalVoid { handoff: handoff.terms.id })
+    match is_void(workflow, handoff) {
+        true => Err(Refusal::ApprovalVoid { handoff: handoff.terms.id }),
+        false => Ok(()),
+    }
+}
+
+/// Whether what a person approved has changed since, before anybody took it.
+pub(in crate::decide) fn is_void(workflow: &Workflow, handoff: &Handoff) -> bool {
+    let changed = |hash: &String| *hash != content_hash(workflow, handoff);
+    match &handoff.state {
+        State::Queued { .. } | State::Initiated { .. } | State::Deferred { .. } => {
+            handoff.approved.as_ref().is_some_and(changed)
         }
-        Some(_) | None => Ok(()),
+        State::AwaitingApproval { .. }
+        | State::Accepted { .. }
+        | State::Suspended { .. }
+        | State::Returned { .. }
+        | State::Completed { .. }
+        | State::Failed { .. } => false,
+    }
+}
+
+/// The rule that asks about a handoff; nothing if what was approved has changed, and it is looked
+/// at once more. Anything else waits for nobody.
+fn asking(workflow: &Workflow, handoff: &Handoff) -> Result<Option<Matched>, Refusal> {
+    match &handoff.state {
+        State::AwaitingApproval { matched, .. } => Ok(Some((**matched).clone())),
+        State::Queued { .. } | State::Initiated { .. } | State::Deferred { .. }
+            if is_void(workflow, handoff) =>
+        {
+            Ok(None)
+        }
+        State::Queued { .. }
+        | State::Initiated { .. }
+        | State::Deferred { .. }
+        | State::Accepted { .. }
+        | State::Suspended { .. }
+        | State::Returned { .. }
+        | State::Completed { .. }
+        | State::Failed { .. } => {
+            let (handoff, state) = (handoff.terms.id, handoff.state.word());
+            Err(Refusal::NothingToApprove { handoff, state })
+        }
     }
 }
 
@@ -108,40 +150,53 @@ pub(in crate::decide) fn approve(
 ) -> Result<Decision, Refusal> {
     holder::operator_only(ask, "approve handoffs")?;
     let (id, workflow, handoff) = world.handoff(approve.handoff)?;
-    let hash = content_hash(workflow, handoff);
-    let rule = match &handoff.state {
-        State::AwaitingApproval { matched, .. } => Some(matched.rule.clone()),
-        // What was approved has changed before anybody took it: it is looked at once more.
-        State::Queued { .. } | State::Initiated { .. } | State::Deferred { .. }
-            if handoff.approved.as_ref().is_some_and(|approved| *approved != hash) =>
-        {
-            None
-        }
-        State::Queued { .. }
-        | State::Initiated { .. }
-        | State::Deferred { .. }
-        | State::Accepted { .. }
-        | State::Suspended { .. }
-        | State::Returned { .. }
-        | State::Completed { .. }
-        | State::Failed { .. } => {
-            let state = handoff.state.word();
-            return Err(Refusal::NothingToApprove { handoff: approve.handoff, state });
-        }
-    };
+    let matched = asking(workflow, handoff)?;
     not_own(world, ask, workflow, handoff)?;
+    let hash = content_hash(workflow, handoff);
     if approve.hash != hash {
         return Err(Refusal::ApprovalVoid { handoff: approve.handoff });
     }
     let to = world.agent(&handoff.to)?;
-    let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &handoff.terms, now);
+    // One that was sent before is with its receiver already.
+    let why_not = match &matched {
+        Some(_) => why_not(world, workflow, to, handoff, now)?,
+        None => None,
+    };
+    let arrival = arrival::at(world, Some(workflow), to, &handoff.terms, now);
+    let answer_by = arrival.answer_by.filter(|_| why_not.is_none());
+    let queued = arrival.queued && why_not.is_none();
+    let rule = matched.map(|matched| matched.rule);
     let standing = rule.zip(approve.remember.map(|span| span.after(now)));
     let approved = Event::Approved { handoff: approve.handoff, hash, answer_by, queued, standing };
-    let effects = match queued {
-        true => Vec::new(),
-        false => news::arrived(world, &handoff.to, id, approve.handoff),
+    let mut events = vec![approved];
+    let effects = match why_not {
+        Some(why) => {
+            let (more, effects) = retry::after(world, (id, Some(workflow)), handoff, why, now);
+            events.extend(more);
+            effects
+        }
+        None if queued => Vec::new(),
+        None => news::arrived(world, &handoff.to, id, approve.handoff),
     };
-    Ok(Decision { stream: StreamId::Workflow(id), events: vec![approved], effects })
+    Ok(Decision { stream: StreamId::Workflow(id), events, effects })
+}
+
+/// Why the receiver does not get what a person said yes to, if so: while it waited, nobody looked
+/// whether the receiver can take it. One that failed too often of late, and for whom there is no
+/// other, is refused as if it was passed now.
+fn why_not(
+    world: &World,
+    workflow: &Workflow,
+    to: &Agent,
+    handoff: &Handoff,
+    now: Timestamp,
+) -> Result<Option<Why>, Refusal> {
+    let found = unfit(&to.profile, &handoff.terms)
+        .or_else(|| passed_over(world, Some(workflow), to, handoff, now));
+    if found.is_none() {
+        super::breaker(to, now)?;
+    }
+    Ok(found)
 }
 
 /// Nobody approves what it asked for, or what somebody asked for to whom it passed the work.
@@ -170,14 +225,12 @@ pub(in crate::decide) fn deny(
 ) -> Result<Decision, Refusal> {
     holder::operator_only(ask, "deny handoffs")?;
     let (id, workflow, handoff) = world.handoff(deny.handoff)?;
-    let State::AwaitingApproval { matched, .. } = &handoff.state else {
-        let state = handoff.state.word();
-        return Err(Refusal::NothingToApprove { handoff: deny.handoff, state });
-    };
+    // Of what was approved and has changed nobody knows the rule any more: only the handoff fails.
+    let then = asking(workflow, handoff)?.map_or(OnDenied::Fail, |matched| matched.denied);
     let (by, reason) = (ask.actor.agent(), deny.reason.clone());
     let detail = Detail::Denied { by: by.clone(), reason: reason.clone() };
     let home = (id, workflow, handoff);
-    let (events, effects) = turned_down(world, home, matched.denied, (by, reason), detail);
+    let (events, effects) = turned_down(world, home, then, (by, reason), detail);
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 

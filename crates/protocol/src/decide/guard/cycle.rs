@@ -34,22 +34,21 @@ pub(super) fn of_handoff(world: &World, begins: &Begins<'_>, to: &Agent) -> Resu
     lineage(begins, &to.profile.id)?;
     let sender = (begins.id, begins.fence);
     match for_room(to) {
-        Some(wait) => closes(world, sender, begins.agent, wait, begins.now),
+        Some(wait) => closes(world, sender, begins.agent, vec![wait], begins.now),
         None => Ok(()),
     }
 }
 
 /// Refuses files that an asker would wait for, if whoever has them in the end waits for the asker.
-pub(in crate::decide) fn of_lock(
+pub(in crate::decide) fn of_locks(
     world: &World,
     asker: (WorkflowId, Fence, &Hold),
-    held: &Lock,
-    path: &FilePath,
+    held: &[(&FilePath, &Lock)],
     now: Timestamp,
 ) -> Result<(), Refusal> {
     let (id, fence, hold) = asker;
-    let wait = Wait { any: vec![(held.workflow, held.fence)], file: Some(path.clone()) };
-    closes(world, (id, fence), &hold.agent, wait, now)
+    let waits = held.iter().map(|(path, held)| for_lock(path, held)).collect();
+    closes(world, (id, fence), &hold.agent, waits, now)
 }
 
 /// Whoever waits, link by link, for what the sender does cannot be asked by it to do something
@@ -81,12 +80,16 @@ fn for_room(to: &Agent) -> Option<Wait> {
     full.then(|| Wait { any: to.holds.iter().copied().collect(), file: None })
 }
 
-/// Refuses if `first`, waiting for `wait` too, would wait for ever.
+fn for_lock(path: &FilePath, held: &Lock) -> Wait {
+    Wait { any: vec![(held.workflow, held.fence)], file: Some(path.clone()) }
+}
+
+/// Refuses if `first`, waiting for these too, would wait for ever.
 fn closes(
     world: &World,
     first: Key,
     agent: &AgentId,
-    wait: Wait,
+    more: Vec<Wait>,
     now: Timestamp,
 ) -> Result<(), Refusal> {
     let mut waits: BTreeMap<Key, Vec<Wait>> = BTreeMap::new();
@@ -97,24 +100,12 @@ fn closes(
         }
         let mut its = waits_of(world, key, now);
         if key == first {
-            its.push(wait.clone());
+            its.extend(more.iter().cloned());
         }
         found.extend(its.iter().flat_map(|wait| wait.any.iter().copied()));
         waits.insert(key, its);
     }
-    // Whoever waits for nothing goes on, and so does whoever waits for those only. The rest waits
-    // for ever.
-    let mut stuck: BTreeSet<Key> = waits.keys().copied().collect();
-    loop {
-        let free = |key: &Key| {
-            waits[key].iter().all(|wait| wait.any.iter().any(|other| !stuck.contains(other)))
-        };
-        let freed: Vec<Key> = stuck.iter().copied().filter(free).collect();
-        if freed.is_empty() {
-            break;
-        }
-        stuck.retain(|key| !freed.contains(key));
-    }
+    let stuck = stuck(&waits);
     match stuck.contains(&first) {
         false => Ok(()),
         true => {
@@ -122,6 +113,28 @@ fn closes(
             Err(Refusal::DeadlockDetected(Deadlock::Cycle { steps }))
         }
     }
+}
+
+/// Those that wait for ever. Whoever waits for nothing goes on, and so does whoever waits for those
+/// only.
+fn stuck(waits: &BTreeMap<Key, Vec<Wait>>) -> BTreeSet<Key> {
+    let mut waited_for_by: BTreeMap<Key, Vec<Key>> = BTreeMap::new();
+    for (key, its) in waits {
+        for other in its.iter().flat_map(|wait| &wait.any) {
+            waited_for_by.entry(*other).or_default().push(*key);
+        }
+    }
+    let mut stuck: BTreeSet<Key> = waits.keys().copied().collect();
+    let mut look: Vec<Key> = stuck.iter().copied().collect();
+    // Somebody is looked at again only when one that it waits for goes on.
+    while let Some(key) = look.pop() {
+        let goes_on = |wait: &Wait| wait.any.iter().any(|other| !stuck.contains(other));
+        if stuck.contains(&key) && waits[&key].iter().all(goes_on) {
+            stuck.remove(&key);
+            look.extend(waited_for_by.get(&key).into_iter().flatten());
+        }
+    }
+    stuck
 }
 
 /// Follows those that wait for ever until one comes again.
@@ -163,15 +176,12 @@ fn waits_of(world: &World, (id, fence): Key, now: Timestamp) -> Vec<Wait> {
     let mut waits: Vec<Wait> =
         passed.chain(asked).filter_map(|handoff| for_handoff(world, id, handoff)).collect();
     let wanted = hold.wants.iter().filter(|wants| wants.until > now);
-    for path in wanted.flat_map(|wants| &wants.paths) {
+    let paths = wanted.flat_map(|wants| wants.paths.iter().map(|path| (path, wants.mode)));
+    for (path, mode) in paths {
         let others = world.locks.on(path).iter();
         let others = others.filter(|held| held.until > now && !held.is_of(id, fence));
-        waits.extend(
-            others.map(|held| Wait {
-                any: vec![(held.workflow, held.fence)],
-                file: Some(path.clone()),
-            }),
-        );
+        let others = others.filter(|held| held.excludes(mode));
+        waits.extend(others.map(|held| for_lock(path, held)));
     }
     waits
 }

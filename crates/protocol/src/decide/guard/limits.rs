@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Begins;
 use crate::account::{Left, Limits, Payer, is_part};
 use crate::agent::Role;
-use crate::command::{Actor, Submission, Used};
+use crate::command::{Actor, Pass, PassKind, Submission, Used};
 use crate::event::Event;
 use crate::handoff::{Constraints, Handoff};
 use crate::id::{AgentId, Fence};
@@ -138,7 +138,7 @@ pub(super) fn check(begins: &Begins<'_>, counted: bool) -> Result<Option<Usage>,
     let copies = u32::try_from(begins.to.len()).unwrap_or(u32::MAX);
     let asked = &begins.pass.context.constraints;
     // A slice of handoffs is set aside beside the handoff that brings it.
-    let slices = asked.handoffs.unwrap_or(0).saturating_mul(copies);
+    let slices = asked.handoffs.unwrap_or(0).saturating_mul(parts(begins.pass));
     let begun = if counted { copies } else { 0 };
     handoffs(workflow, begins.fence, begun.saturating_add(slices))?;
     let used = begins.pass.audit.used.as_ref();
@@ -157,6 +157,20 @@ pub(super) fn check(begins: &Begins<'_>, counted: bool) -> Result<Option<Usage>,
     Ok(usage)
 }
 
+/// How many of the handoffs that a pass begins get a slice of handoffs. One that begins the work
+/// says how many the whole work may have, and whoever gets it uses these.
+fn parts(pass: &Pass) -> u32 {
+    if pass.workflow.is_none() {
+        return 0;
+    }
+    let parts = match pass.kind {
+        PassKind::Delegation => 1,
+        PassKind::Broadcast => pass.to_agents.iter().filter(|to| to.return_expected).count(),
+        PassKind::Sequential | PassKind::Escalation => 0,
+    };
+    u32::try_from(parts).unwrap_or(u32::MAX)
+}
+
 /// What a holder used, with what it costs; nothing if it says nothing.
 pub(in crate::decide) fn usage(policy: &Policy, used: &Used) -> Option<Usage> {
     let tokens = used.tokens_consumed?;
@@ -171,6 +185,10 @@ fn agents(begins: &Begins<'_>) -> Result<(), Refusal> {
     let to = begins.to.iter().filter(|agent| agent.profile.role != Role::Human);
     let new: BTreeSet<&AgentId> =
         to.map(|agent| &agent.profile.id).filter(|id| !members.contains(*id)).collect();
+    // Those who take part may go on, also where the limit came down below what was used.
+    if new.is_empty() {
+        return Ok(());
+    }
     if members.len() + new.len() > usize::try_from(most).unwrap_or(usize::MAX) {
         let (used, asked) = (members.len().to_string(), new.len().to_string());
         let (of, what, most) = (kind(limits), "agents", most.to_string());
@@ -210,10 +228,7 @@ pub(in crate::decide) fn fits(
 ) -> Result<(), Refusal> {
     let limits = workflow.account_of(payer).limits;
     let left = workflow.left(payer);
-    let of = match payer {
-        Payer::Work => kind(&limits),
-        Payer::Part(_) => "part of the work",
-    };
+    let of = owner(payer, &limits);
     if let (Some(most), Some(left)) = (limits.tokens, left.tokens)
         && tokens > left
     {
@@ -229,6 +244,13 @@ pub(in crate::decide) fn fits(
         return Err(Refusal::EconomicLimitExceeded { of, what, most, used, asked });
     }
     Ok(())
+}
+
+fn owner(payer: Payer, limits: &Limits) -> &'static str {
+    match payer {
+        Payer::Work => kind(limits),
+        Payer::Part(_) => "part of the work",
+    }
 }
 
 fn kind(limits: &Limits) -> &'static str {
@@ -253,13 +275,16 @@ pub(in crate::decide) fn slice(workflow: &Workflow, handoff: &Handoff) -> Result
     let left = workflow.left(payer);
     let (tokens, cost) = (asked.budget, asked.cost);
     fits(workflow, payer, tokens.unwrap_or(1), cost.unwrap_or(Money::from_micros(1)))?;
-    let hops = workflow.left(workflow.hop_payer(payer)).handoffs;
+    // Handoffs may be limited further up than tokens and money are.
+    let hop_payer = workflow.hop_payer(payer);
+    let hops = workflow.left(hop_payer).handoffs;
     if let (Some(asked), Some(left)) = (asked.handoffs, hops)
         && asked > left
     {
-        let used = workflow.account_of(payer).limits.handoffs.unwrap_or(left);
-        let (of, what) = ("work", "handoffs");
-        let (most, used) = (used.to_string(), used.saturating_sub(left).to_string());
+        let limits = workflow.account_of(hop_payer).limits;
+        let most = limits.handoffs.unwrap_or(left);
+        let (of, what) = (owner(hop_payer, &limits), "handoffs");
+        let (most, used) = (most.to_string(), most.saturating_sub(left).to_string());
         let asked = asked.to_string();
         return Err(Refusal::EconomicLimitExceeded { of, what, most, used, asked });
     }

@@ -28,8 +28,7 @@ pub(super) fn context(pass: &Pass) -> ContextHash {
         // Each may have a task of its own.
         to_agents: &pass.to_agents,
     };
-    // Commands are plain data and always serialise.
-    let bytes = serde_json_canonicalizer::to_vec(&travels).unwrap_or_default();
+    let bytes = serde_json_canonicalizer::to_vec(&travels).expect("plain data always serialises");
     let digest: [u8; 32] = Sha256::digest(&bytes).into();
     ContextHash(crate::hex::hex(&digest[..8]))
 }

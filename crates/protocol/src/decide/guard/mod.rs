@@ -7,11 +7,13 @@ pub(super) mod approval;
 pub(super) mod cycle;
 pub(super) mod limits;
 mod loops;
+pub(super) mod reroute;
 
 use crate::agent::{Agent, Role};
 use crate::command::{Actor, Pass};
 use crate::event::Guarded;
 use crate::id::{AgentId, Fence, WorkflowId};
+use crate::policy::Breaker;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::workflow::Workflow;
@@ -45,8 +47,9 @@ pub(super) fn check(begins: &Begins<'_>) -> Result<Guarded, Refusal> {
     if counted && begins.workflow.independent {
         return Err(Refusal::HandoffsDisabled);
     }
-    for to in &begins.to {
+    for (n, to) in begins.to.iter().enumerate() {
         breaker(to, begins.now)?;
+        only_one_tries(to, &begins.to[..n])?;
     }
     let context = loops::context(begins.pass);
     if counted {
@@ -61,14 +64,26 @@ pub(super) fn check(begins: &Begins<'_>) -> Result<Guarded, Refusal> {
     Ok(Guarded { counted, context: Some(context), usage, approval: None })
 }
 
+/// Refuses a second handoff of the same pass to an agent that one handoff may try.
+fn only_one_tries(to: &Agent, before: &[&Agent]) -> Result<(), Refusal> {
+    let again = before.iter().any(|other| other.profile.id == to.profile.id);
+    match to.breaker {
+        Breaker::Open { .. } if again && to.profile.role != Role::Human => {
+            let (agent, state) = (to.profile.id.clone(), to.breaker.word());
+            Err(Refusal::CircuitBreakerOpen { agent, state, until: None })
+        }
+        Breaker::Open { .. } | Breaker::Closed { .. } | Breaker::HalfOpen { .. } => Ok(()),
+    }
+}
+
 /// Refuses an agent that failed too often of late. People are not measured like that.
-fn breaker(to: &Agent, now: Timestamp) -> Result<(), Refusal> {
+pub(super) fn breaker(to: &Agent, now: Timestamp) -> Result<(), Refusal> {
     if to.profile.role == Role::Human || to.breaker.admits(now) {
         return Ok(());
     }
     let until = match to.breaker {
-        crate::policy::Breaker::Open { until } => Some(until),
-        crate::policy::Breaker::Closed { .. } | crate::policy::Breaker::HalfOpen { .. } => None,
+        Breaker::Open { until } => Some(until),
+        Breaker::Closed { .. } | Breaker::HalfOpen { .. } => None,
     };
     let (agent, state) = (to.profile.id.clone(), to.breaker.word());
     Err(Refusal::CircuitBreakerOpen { agent, state, until })

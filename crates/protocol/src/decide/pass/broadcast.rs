@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Sender, back, guarded, sender, terms, trusted, unfit};
+use super::{Sender, back, guarded, sender, terms, trusted};
 use crate::agent::{Agent, Fit};
 use crate::command::{Pass, Recipient, Submission};
 use crate::decide::guard::approval;
 use crate::decide::retry::Why;
+use crate::decide::why_not::unfit;
 use crate::decide::{arrival, artifact, news};
 use crate::event::{Approval, Decision, Event, StreamId};
 use crate::handoff::{Aggregation, Broadcast, Detail, Kind, Terms};
@@ -47,9 +48,9 @@ pub(super) fn decide(
         let kind = Kind::Broadcast(copy(pass, to, group));
         let fit = agent.profile.fit(&pass.validation.required_capabilities);
         let gap = if let Fit::Partial(gap) = fit { gap } else { Vec::new() };
-        let why_not = unfit(&agent.profile, pass);
         let handoff = ask.id.copy(n);
         let terms = own(terms(handoff, pass, &sender, to.agent.clone(), kind, gap), to)?;
+        let why_not = unfit(&agent.profile, &terms);
         let arrival = arrival::at(world, sender.workflow, agent, &terms, now);
         let mut guarded = guards.clone();
         guarded.approval = approval::of_pass(world, pass, &to.agent, now);

@@ -7,6 +7,7 @@ use super::{back, sender, terms, trusted, wanted};
 use crate::agent::{Agent, Role};
 use crate::command::{Pass, Submission};
 use crate::decide::arrival::{self, Arrival};
+use crate::decide::guard::limits;
 use crate::decide::route::{self, Wanted};
 use crate::decide::{artifact, news};
 use crate::event::{Decision, Event, Guarded, StreamId};
@@ -57,7 +58,11 @@ pub(super) fn decide(
     let artifacts =
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
     let (variables, report) = (sender.changes, pass.context.report.clone());
-    let guarded = Guarded::default();
+    // What was used is told and charged as far as there is something left: whoever has nothing left
+    // must still be able to ask.
+    let used = pass.audit.used.as_ref();
+    let usage = used.and_then(|used| limits::usage(&world.policy, used));
+    let guarded = Guarded { usage, ..Guarded::default() };
     let events = vec![
         waits(workflow, sender.fence, handoff),
         Event::Initiated { terms, variables, artifacts, report, answer_by, queued, guarded },

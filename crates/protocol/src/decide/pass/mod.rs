@@ -6,18 +6,16 @@ mod single;
 
 pub(super) use escalate::waits;
 
-use crate::agent::{Agent, Fit, Profile, Role};
+use crate::agent::{Agent, Profile};
 use crate::command::{Pass, PassKind, Submission};
 use crate::decide::guard::{self, Begins};
-use crate::decide::retry::Why;
 use crate::decide::route::{self, Wanted};
 use crate::decide::{arrival, check, course, holder, start, variables};
 use crate::event::{Decision, Event, Guarded};
-use crate::handoff::{Cause, Delegation, Handoff, Kind, Priority, State, Terms, Trigger};
+use crate::handoff::{Delegation, Handoff, Kind, Priority, State, Terms, Trigger};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
 use crate::limits::{CAPABILITIES_MAX, HANDOFFS_MAX, OPEN_HANDOFFS_MAX, VARIABLES_MAX};
 use crate::refusal::Refusal;
-use crate::text::Text;
 use crate::time::Timestamp;
 use crate::variables::Changes;
 use crate::workflow::{Hold, Workflow};
@@ -221,6 +219,10 @@ fn terms(
     let held = || sender.workflow?.trace_under(sender.id, sender.fence);
     let mut constraints = context.constraints.clone();
     constraints.deadline = arrival::earliest(constraints.deadline, sender.deadline());
+    if sender.begins.is_some() {
+        // It is what the whole work may have, of which this handoff is one.
+        constraints.handoffs = None;
+    }
     Terms {
         id,
         from_agent: sender.agent.clone(),
@@ -262,16 +264,6 @@ fn as_begun(terms: &Terms, now: Timestamp) -> Handoff {
     }
 }
 
-/// Why this agent cannot take it, whoever it is passed to, if so.
-fn unfit(profile: &Profile, pass: &Pass) -> Option<Why> {
-    if profile.fit(&pass.validation.required_capabilities) == Fit::None {
-        return Some(Why { cause: Cause::CapabilityMismatch, reason: mismatch(profile, pass) });
-    }
-    let most = profile.autonomy_budget.max_risk;
-    let risky = pass.audit.risk_level > most && profile.role != Role::Human;
-    risky.then(|| Why { cause: Cause::Risk, reason: too_risky(profile, pass) })
-}
-
 /// Refuses an agent that may not decide so much by itself.
 fn trusted(profile: &Profile, pass: &Pass) -> Result<(), Refusal> {
     if route::trusted(profile, pass.validation.autonomy_budget) {
@@ -291,27 +283,6 @@ fn wanted(pass: &Pass, priority: Priority, now: Timestamp) -> Wanted<'_> {
         priority,
         now,
         only: None,
+        question: pass.kind == PassKind::Escalation,
     }
-}
-
-/// Why an agent with none of the capabilities does not take it.
-fn mismatch(profile: &Profile, pass: &Pass) -> Text {
-    let asked: Vec<_> = pass
-        .validation
-        .required_capabilities
-        .iter()
-        .take(8)
-        .map(|requirement| requirement.capability_id.as_str())
-        .collect();
-    let words = format!("capability_mismatch: {} has none of {}", profile.id, asked.join(", "));
-    words.parse().expect("names of limited length make a text")
-}
-
-/// Why an agent that may take only so much risk does not take it.
-fn too_risky(profile: &Profile, pass: &Pass) -> Text {
-    let risk = serde_json::to_value(pass.audit.risk_level).unwrap_or_default();
-    let most = serde_json::to_value(profile.autonomy_budget.max_risk).unwrap_or_default();
-    let (risk, most) = (risk.as_str().unwrap_or("?"), most.as_str().unwrap_or("?"));
-    let words = format!("risk: {} may take {most} risk at most, this is {risk}", profile.id);
-    words.parse().expect("names of limited length make a text")
 }

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::{Sender, as_begun, back, guarded, sender, terms, trusted, unfit, wanted};
-use crate::agent::{Agent, Fit, Role};
+use super::{Sender, as_begun, back, guarded, sender, terms, trusted, wanted};
+use crate::agent::{Agent, Fit};
 use crate::command::{Pass, PassKind, Submission};
 use crate::decide::guard::approval;
-use crate::decide::retry::{self, Why};
+use crate::decide::retry;
+use crate::decide::why_not::{passed_over, unfit};
 use crate::decide::{arrival, artifact, news, route};
 use crate::event::{Approval, Decision, Event, Guarded, StreamId};
-use crate::handoff::{AtCapacity, Cause, Handoff, Kind, Priority, Terms};
+use crate::handoff::{AtCapacity, Kind, Terms};
 use crate::refusal::Refusal;
-use crate::text::Text;
 use crate::time::Timestamp;
-use crate::workflow::Workflow;
 use crate::world::World;
 
 /// Decides whether the asker may pass work to one agent.
@@ -60,7 +59,7 @@ fn initiate(
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
     let begun = as_begun(&terms, now);
     let why_not =
-        unfit(&to.profile, pass).or_else(|| passed_over(world, sender.workflow, to, &begun, now));
+        unfit(&to.profile, &terms).or_else(|| passed_over(world, sender.workflow, to, &begun, now));
     let arrival = arrival::at(world, sender.workflow, to, &terms, now);
     guarded.approval = approval::of_pass(world, pass, &begun.to, now);
     let asks = matches!(guarded.approval, Some(Approval::Waits { .. }));
@@ -111,34 +110,6 @@ fn receiver<'a>(
     let except = BTreeSet::from([sender.agent.clone()]);
     let may_wait = pass.routing.at_capacity == AtCapacity::Queue;
     route::best(world, &wanted, &except, may_wait).ok_or(Refusal::NobodyFits)
-}
-
-/// Why an agent that could take it is passed over, if so and if there is another.
-fn passed_over(
-    world: &World,
-    workflow: Option<&Workflow>,
-    to: &Agent,
-    begun: &Handoff,
-    now: Timestamp,
-) -> Option<Why> {
-    let unwell = to.profile.role != Role::Human && !to.health.is_good();
-    if unwell && let Some(next) = retry::next(world, workflow, begun, Cause::Unwell, now) {
-        // Work that can wait rather waits for its receiver than for a person.
-        let urgent = begun.terms.priority == Priority::Critical;
-        let reason = not_well(&begun.to);
-        let why = Why { cause: Cause::Unwell, reason };
-        return (urgent || next.profile.role != Role::Human).then_some(why);
-    }
-    if world.has_room(to, begun.terms.priority) {
-        return None;
-    }
-    retry::next(world, workflow, begun, Cause::AtCapacity, now)?;
-    Some(Why { cause: Cause::AtCapacity, reason: retry::at_capacity(world, begun) })
-}
-
-fn not_well(agent: &crate::id::AgentId) -> Text {
-    let words = format!("unavailable: {agent} is not well");
-    words.parse().expect("a name of limited length makes a text")
 }
 
 /// How the work is passed, if type and return protocol agree.

@@ -128,8 +128,8 @@ proptest! {
         let (world, required) = (world(&all), requirements(&wants));
         let priority = Priority::Normal;
         let (now, only) = Default::default();
-        let wanted =
-            Wanted { required: &required, risk: RISKS[risk], autonomy, priority, now, only };
+        let (required, risk, question) = (&required[..], RISKS[risk], false);
+        let wanted = Wanted { required, risk, autonomy, priority, now, only, question };
         let except: BTreeSet<AgentId> =
             not.iter().map(|n| format!("agent-{n}").parse().expect("a name")).collect();
         let could: Vec<_> =
@@ -157,8 +157,8 @@ proptest! {
         let (world, required) = (world(&all), requirements(&wants));
         let priority = Priority::Normal;
         let (autonomy, now, only) = Default::default();
-        let wanted =
-            Wanted { required: &required, risk: RISKS[risk], autonomy, priority, now, only };
+        let (required, risk, question) = (&required[..], RISKS[risk], false);
+        let wanted = Wanted { required, risk, autonomy, priority, now, only, question };
         let could = |agent: &&Agent| {
             let person = agent.profile.role == Role::Human;
             let able = required.is_empty() || agent.profile.fit(&required) != Fit::None;
