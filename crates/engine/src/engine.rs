@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use baton_protocol::command::{Actor, Command, Submission, Wake};
+use baton_protocol::command::{Actor, Command, History, Messages, Submission, Wake};
 use baton_protocol::event::{Event, StreamId};
 use baton_protocol::id::{CommandId, Fence, HandoffId};
 use baton_protocol::limits::BODY_INLINE_BYTES_MAX;
@@ -21,6 +21,7 @@ use crate::credentials::Credentials;
 use crate::heartbeat::Seen;
 use crate::judge::{Judge, check_policy};
 use crate::meter::Meter;
+use crate::pack::Packing;
 use crate::query::QueryError;
 use crate::run::Runs;
 use crate::view::Answer;
@@ -37,6 +38,7 @@ pub struct Engine {
     pub(crate) seen: Arc<Seen>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) judge: Arc<Judge>,
+    pub(crate) packing: Arc<Packing>,
 }
 
 /// Why a command came to nothing.
@@ -90,8 +92,19 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        let (retention, credentials, runs, seen, meter, judge) = Default::default();
-        Self { ledger, clock, started_at, retention, credentials, runs, seen, meter, judge }
+        let (retention, credentials, runs, seen, meter, judge, packing) = Default::default();
+        Self {
+            ledger,
+            clock,
+            started_at,
+            retention,
+            credentials,
+            runs,
+            seen,
+            meter,
+            judge,
+            packing,
+        }
     }
 
     /// Takes a command from any entry, decides it, and records what was decided.
@@ -108,6 +121,7 @@ impl Engine {
             Command::Accept(accept) => Some((submission.id, accept.handoff)),
             _ => None,
         };
+        let submission = self.pack(submission).await?;
         let submission = self.look_up(self.stow(submission).await?).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
@@ -185,7 +199,10 @@ impl Engine {
     /// Keeps large bodies beside the ledger, so that the record can name them.
     async fn stow(&self, mut submission: Submission) -> Result<Submission, LedgerError> {
         let body = match &mut submission.command {
-            Command::Pass(pass) => pass.context.conversation_history.as_mut(),
+            Command::Pass(pass) => match &mut pass.context.conversation_history {
+                Some(History { messages: Messages::Packed(body), .. }) => Some(body),
+                Some(History { messages: Messages::Given(_), .. }) | None => None,
+            },
             Command::Return(give) => give.result.as_mut().map(|result| &mut result.body),
             Command::Complete(complete) => complete.result.as_mut(),
             Command::Goto(goto) => goto.result.as_mut(),

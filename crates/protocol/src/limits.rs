@@ -11,16 +11,20 @@ pub const NAME_BYTES_MAX: usize = 64;
 pub const TEXT_BYTES_MAX: usize = 4 * 1024;
 /// Bytes of one variable's value as JSON.
 pub const VALUE_BYTES_MAX: usize = 16 * 1024;
-/// Bytes of a result or a history as JSON.
+/// Bytes of a result as JSON, and of what travels of a conversation.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// A body above this many bytes is kept beside the ledger as a blob and named by its hash.
 pub const BODY_INLINE_BYTES_MAX: usize = 4 * 1024;
 /// Bytes of one request as it arrives, before anything is parsed.
-pub const REQUEST_BYTES_MAX: usize = 2 * 1024 * 1024;
+pub const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Nesting of arrays and objects in JSON from outside.
 pub const JSON_DEPTH_MAX: usize = 64;
-/// Messages in a conversation history.
-pub const HISTORY_MESSAGES_MAX: usize = 2_000;
+/// Messages of a conversation as it comes.
+pub const HISTORY_MESSAGES_MAX: usize = 20_000;
+/// Bytes of a conversation as it comes, as JSON.
+pub const HISTORY_BYTES_MAX: usize = 6 * 1024 * 1024;
+/// How long a summariser has to answer, unless the configuration says otherwise.
+pub const SUMMARISER_WITHIN: Allowance = Allowance::from_secs(30);
 /// Variables of one workflow.
 pub const VARIABLES_MAX: usize = 256;
 /// Artifacts of one workflow.

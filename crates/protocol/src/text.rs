@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::limits::{BODY_BYTES_MAX, JSON_DEPTH_MAX, TEXT_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::limits::{BODY_BYTES_MAX, HISTORY_BYTES_MAX, JSON_DEPTH_MAX, TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::mask::mask;
 
 /// Why a text or a JSON value is not taken.
@@ -104,7 +104,9 @@ impl<const BYTES_MAX: usize> Serialize for Json<BYTES_MAX> {
 
 /// The value of a variable.
 pub type VariableValue = Json<VALUE_BYTES_MAX>;
-/// A result or a history.
+/// A conversation as it comes; what travels of it is a body.
+pub type HistoryJson = Json<HISTORY_BYTES_MAX>;
+/// A result, or what travels of a conversation.
 pub type BodyJson = Json<BODY_BYTES_MAX>;
 
 impl<const BYTES_MAX: usize> Json<BYTES_MAX> {

@@ -2,7 +2,7 @@
 
 use baton_engine::view::Answer;
 use baton_protocol::agent::Risk;
-use baton_protocol::command::{self, Command, PassKind, Recipient};
+use baton_protocol::command::{self, Command, History, PassKind, Recipient};
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{
     Aggregation, AtCapacity, Check, Constraints, Kind, OnRejection, OnTimeout, Priority, Routing,
@@ -20,9 +20,7 @@ use serde_json::json;
 use crate::client::Reply;
 use crate::failure::{Exit, Failure};
 use crate::session::Session;
-use crate::value::{
-    Assignment, Id, Product, Skill, When, argv, body_file, changes, json_file, word,
-};
+use crate::value::{Assignment, Id, Product, Skill, When, argv, changes, json_file, word};
 use crate::verbs::used::Used;
 
 const KINDS: &[&str] = &["sequential", "delegation", "broadcast", "escalation"];
@@ -31,7 +29,7 @@ const TRIGGERS: &[&str] =
     &["explicit_request", "task_completion", "capability_mismatch", "escalation", "timeout"];
 
 /// What the JSON says when it is there. The fence is missing: it may be in the environment.
-const SAID_IN_JSON: [&str; 32] = [
+const SAID_IN_JSON: [&str; 35] = [
     "workflow",
     "to",
     "inform",
@@ -51,6 +49,9 @@ const SAID_IN_JSON: [&str; 32] = [
     "share",
     "artifact",
     "history",
+    "history_mode",
+    "history_messages",
+    "history_tokens",
     "budget",
     "max_cost",
     "max_handoffs",
@@ -208,6 +209,21 @@ struct Context {
     /// The conversation so far: a JSON list of messages from a file, or - for stdin
     #[arg(long, value_name = "FILE")]
     history: Option<String>,
+    /// How much of it travels [default: relevant_only; for a delegation or broadcast summary, for
+    /// an escalation full]
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_parser = word::<TransferMode>(&["full", "summary", "relevant_only"]),
+        requires = "history"
+    )]
+    history_mode: Option<TransferMode>,
+    /// Messages of it that travel at most
+    #[arg(long, value_name = "N", requires = "history")]
+    history_messages: Option<u32>,
+    /// Tokens of it that travel at most
+    #[arg(long, value_name = "TOKENS", requires = "history")]
+    history_tokens: Option<u32>,
     /// Tokens that it may cost
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
@@ -220,6 +236,21 @@ struct Context {
     /// The latest moment it is of use: a duration from now, or UTC
     #[arg(long, value_name = "WHEN")]
     deadline: Option<When>,
+}
+
+impl Context {
+    fn history(&self) -> Result<Option<History>, Failure> {
+        let Some(file) = &self.history else { return Ok(None) };
+        let mut history: History = serde_json::from_value(json_file(file)?).map_err(|error| {
+            let hint = "docs/context.md tells which messages travel, and how";
+            Failure::usage(format!("{file} is no conversation: {error}"), hint)
+        })?;
+        let transfer = &mut history.transfer;
+        transfer.transfer_mode = self.history_mode.or(transfer.transfer_mode);
+        transfer.max_messages = self.history_messages.or(transfer.max_messages);
+        transfer.max_tokens = self.history_tokens.or(transfer.max_tokens);
+        Ok(Some(history))
+    }
 }
 
 /// What the receiver must be, and what the audit should know.
@@ -280,6 +311,7 @@ impl Pass {
         let to_agents = if several { routes.recipients(std::mem::take(&mut to)) } else { vec![] };
         let place = session.place();
         let artifacts = context.artifact.into_iter().map(|product| product.produced(&place));
+        let history = context.history()?;
         let deadline = context.deadline.map(|when| when.ahead(session.out.begun));
         Ok(command::Pass {
             workflow: self.workflow.map(|id| session.workflow(&id)).transpose()?,
@@ -294,7 +326,7 @@ impl Pass {
             priority: about.priority,
             context: command::PassContext {
                 task_id: context.task,
-                conversation_history: context.history.as_deref().map(body_file).transpose()?,
+                conversation_history: history,
                 context_variables: changes(context.var)?,
                 share: context.share,
                 artifacts: artifacts.collect::<Result<_, _>>()?,

@@ -5,7 +5,7 @@ use baton_engine::view::{
 };
 use baton_protocol::artifact::Artifact;
 use baton_protocol::course::{Metrics, WorkflowState};
-use baton_protocol::handoff::{Assessment, CheckEnd};
+use baton_protocol::handoff::{Assessment, CheckEnd, Transferred};
 use baton_protocol::open::OpenKeys;
 use baton_protocol::time::Timestamp;
 use serde::Serialize;
@@ -213,6 +213,22 @@ pub(crate) fn result(page: &mut Page, result: &Value) {
     let audit = &result["audit"];
     page.field_if("tokens", audit["tokens_consumed"].as_u64());
     page.field_if("notes", audit["notes"].as_str());
+}
+
+/// What was made of a conversation, in one line.
+pub(crate) fn transferred(of: &Transferred) -> String {
+    let mut words = format!(
+        "{} of {} messages, {} of {} tokens ({})",
+        of.messages,
+        of.messages_before,
+        of.tokens,
+        of.tokens_before,
+        word_of(&of.mode),
+    );
+    for said in of.repairs.iter().chain(&of.notes) {
+        words.push_str(&format!("; {said}"));
+    }
+    words
 }
 
 /// Whether what came back is more than a word, and what its checks showed.

@@ -107,6 +107,7 @@ fn handoff(page: &mut Page, view: &HandoffView) {
         page.field("task", &view.context.task_id);
     }
     rows::custom(page, &view.context.custom);
+    page.field_if("history", view.context.transferred.as_ref().map(rows::transferred));
     page.field_if("timeout", view.return_protocol.timeout);
     page.field_if("next look", line.wake_at.map(|at| both(at, now)));
     page.field_if("expected", view.estimated_completion.map(|at| both(at, now)));

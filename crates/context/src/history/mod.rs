@@ -6,7 +6,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use baton_protocol::handoff::{Include, Kind, Transfer, TransferMode, Transferred};
+use baton_protocol::handoff::{Include, Transfer, TransferMode, Transferred};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -40,10 +40,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What the sender wants, and what follows from the type of the handoff where it does not say.
-    pub fn new(transfer: &Transfer, kind: &Kind, tokenizer: Tokenizer) -> Self {
+    /// What the sender wants, and what is usual for the type of the handoff where it does not say.
+    pub fn new(transfer: &Transfer, usual: TransferMode, tokenizer: Tokenizer) -> Self {
         Self {
-            mode: transfer.transfer_mode.unwrap_or_else(|| TransferMode::of(kind)),
+            mode: transfer.transfer_mode.unwrap_or(usual),
             max_messages: transfer.max_messages,
             max_tokens: transfer.max_tokens,
             include: transfer.include,

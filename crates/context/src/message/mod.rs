@@ -9,6 +9,8 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use serde_json::Value;
 
 pub(crate) use edit::Answer;
@@ -33,6 +35,18 @@ pub enum Role {
     Tool,
     /// Somebody else, or nobody named.
     Other,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Other => "somebody",
+        })
+    }
 }
 
 /// One message: its parts as they are understood here, and the original that they were read from.

@@ -186,6 +186,7 @@ fn context(
     ContextView {
         task_id: terms.task.as_ref().map_or_else(|| id.to_string(), ToString::to_string),
         conversation_history,
+        transferred: terms.transferred.as_deref().cloned(),
         context_variables: variables(world, id, sight, "in_progress", shared),
         artifacts: artifacts(sight),
         constraints: terms.constraints.clone(),

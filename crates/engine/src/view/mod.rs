@@ -37,7 +37,8 @@ use baton_protocol::artifact::Artifact;
 use baton_protocol::course::{Metrics, WorkflowState};
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{
-    Aggregation, Assessment, Check, Constraints, Matter, OnTimeout, Priority, Routing, Trigger,
+    Aggregation, Assessment, Check, Constraints, Matter, OnTimeout, Priority, Routing, Transferred,
+    Trigger,
 };
 use baton_protocol::id::{AgentId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId};
 use baton_protocol::lock::{FilePath, LockMode};
@@ -210,6 +211,9 @@ pub struct ContextView {
     pub task_id: String,
     /// Messages.
     pub conversation_history: Option<Value>,
+    /// What was made of the conversation that the sender gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transferred: Option<Transferred>,
     /// Variables that the receiver may see.
     pub context_variables: Value,
     /// Artifacts.

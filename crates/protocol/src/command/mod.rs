@@ -1,6 +1,7 @@
 //! Commands: everything that can be asked of Baton. There is no other way to change anything.
 
 mod guarding;
+mod history;
 mod object;
 mod pass;
 mod refusals;
@@ -9,6 +10,7 @@ mod running;
 mod writing;
 
 pub use guarding::{Approve, Deny, FallBack, ResetBreaker, SetLimits, Used};
+pub use history::{History, Messages};
 pub use object::{CommandObject, Goto, Next, ObjectError, Send, Sends, Update};
 pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};

@@ -8,11 +8,12 @@ use crate::agent::{Requirement, Risk};
 use crate::artifact::Produced;
 use crate::command::Used;
 use crate::course::Report;
+use super::History;
 use crate::handoff::{Aggregation, Check, Constraints, OnTimeout, Priority, Routing, Trigger};
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::open::OpenKeys;
 use crate::policy::Matched;
-use crate::text::{Body, Text};
+use crate::text::Text;
 use crate::time::Allowance;
 use crate::trace::TraceParent;
 use crate::variables::{Changes, VariableName};
@@ -158,9 +159,8 @@ pub struct PassContext {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<Text>,
     /// Messages, as a list.
-    #[serde(skip_serializing_if = "Option::is_none", with = "history_on_the_wire")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<serde_json::Value>>"))]
-    pub conversation_history: Option<Body>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation_history: Option<History>,
     /// Variables to write with the pass.
     #[serde(skip_serializing_if = "Changes::is_empty")]
     pub context_variables: Changes,
@@ -229,30 +229,4 @@ pub struct PassAudit {
     /// What the sender used since the work was passed to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,
-}
-
-/// A history on its way in: a list of messages, not too many.
-mod history_on_the_wire {
-    use serde::{Deserialize, Deserializer, de::Error};
-
-    pub(super) use crate::command::optional_body::serialize;
-    use crate::limits::HISTORY_MESSAGES_MAX;
-    use crate::text::{Body, BodyJson};
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Body>, D::Error> {
-        let Some(json) = Option::<BodyJson>::deserialize(from)? else {
-            return Ok(None);
-        };
-        let Some(messages) = json.as_value().as_array() else {
-            return Err(D::Error::custom("not a list; expected a list of messages"));
-        };
-        if messages.len() > HISTORY_MESSAGES_MAX {
-            let found = messages.len();
-            let words = format!("{found} messages; expected at most {HISTORY_MESSAGES_MAX}");
-            return Err(D::Error::custom(words));
-        }
-        Ok(Some(Body::Inline(json)))
-    }
 }

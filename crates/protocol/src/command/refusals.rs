@@ -38,6 +38,7 @@ const COORDINATOR: Codes = &["coordinator-only"];
 /// Passing work on.
 const PASS: Codes = &[
     "autonomy-too-small",
+    "bad-history",
     "check-not-allowed",
     "checks-need-return",
     "deadline-passed",

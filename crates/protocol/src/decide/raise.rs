@@ -120,6 +120,7 @@ impl Raise<'_> {
             task: before.and_then(|terms| terms.task.clone()),
             custom: before.map(|terms| terms.custom.clone()).unwrap_or_default(),
             history: before.and_then(|terms| terms.history.clone()),
+            transferred: before.and_then(|terms| terms.transferred.clone()),
             shared: None,
             constraints: before.map(|terms| terms.constraints.clone()).unwrap_or_default(),
             required_capabilities: Vec::new(),

@@ -140,6 +140,7 @@ fn workflow(
             task: None,
             custom: Default::default(),
             history: None,
+            transferred: None,
             shared: None,
             constraints: Default::default(),
             required_capabilities: Vec::new(),

@@ -159,6 +159,8 @@ pub(super) fn judged(world: &mut World, id: WorkflowId, event: &Event, at: Times
         Event::Initiated { .. }
         | Event::Approved { .. }
         | Event::Accepted { .. }
+        | Event::Returned { .. }
+        | Event::Unverified { .. }
         | Event::Deferred { .. }
         | Event::Queued { .. }
         | Event::Undelivered { .. }

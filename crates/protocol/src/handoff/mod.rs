@@ -89,6 +89,9 @@ pub struct Terms {
     /// Messages that travel with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Body>,
+    /// What was made of the conversation that the sender gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transferred: Option<Box<Transferred>>,
     /// The variables that a delegate may see; absent means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Vec<VariableName>>,

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
-
 /// What becomes of a conversation on its way.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,17 +13,6 @@ pub enum TransferMode {
     Summary,
     /// The messages that have to do with the task, in their order.
     RelevantOnly,
-}
-
-impl TransferMode {
-    /// The usual one: a question needs all there is, a subtask only what led to it.
-    pub fn of(kind: &Kind) -> Self {
-        match kind {
-            Kind::Sequential => Self::RelevantOnly,
-            Kind::Escalation(_) => Self::Full,
-            Kind::Delegation(_) | Kind::Broadcast(_) => Self::Summary,
-        }
-    }
 }
 
 /// Which parts of a conversation travel.

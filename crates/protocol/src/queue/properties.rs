@@ -24,6 +24,7 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         task: None,
         custom: Default::default(),
         history: None,
+        transferred: None,
         shared: None,
         constraints: Default::default(),
         required_capabilities: Vec::new(),

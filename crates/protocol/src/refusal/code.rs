@@ -79,6 +79,7 @@ named! {
     NobodyAbove => "nobody-above", Conflict;
     NotAbove => "not-above", Invalid;
     Suspended => "suspended", Conflict;
+    BadHistory => "bad-history", Invalid;
     BeingChecked => "being-checked", Conflict;
     ChecksNeedReturn => "checks-need-return", Invalid;
     CheckNotAllowed => "check-not-allowed", Forbidden;

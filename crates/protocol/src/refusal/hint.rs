@@ -45,8 +45,8 @@ impl Refusal {
             | Self::NothingToEscalate
             | Self::TooHigh { .. }
             | Self::NobodyAbove
+            | Self::SelfPass { .. }
             | Self::NotAbove { .. } => self.whom_to_ask().into(),
-            Self::SelfPass { .. } => "name another agent; `baton agent list` shows them".into(),
             Self::StaleVariable { .. }
             | Self::OutOfScope { .. }
             | Self::ReadOnlyVariable { .. }
@@ -54,12 +54,12 @@ impl Refusal {
             | Self::FileLocked { .. }
             | Self::NotLocked { .. } => self.what_to_write(),
             Self::TooMany { .. } => "docs/limits.md lists every limit".into(),
-            Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN".into(),
-            Self::NotYours { .. } => "ask whoever passed it, or the operator".into(),
+            Self::OperatorOnly { .. } | Self::NotYours { .. } => self.who_may().into(),
             Self::ViewOnly | Self::ViewOfAgent | Self::CoordinatorOnly => self.who_may().into(),
             Self::ReservedName { .. }
             | Self::KeyReused
             | Self::BadDigest
+            | Self::BadHistory { .. }
             | Self::DeadlinePassed { .. } => self.what_to_take().into(),
             Self::RuleTwice { .. }
             | Self::BadRule { .. }
@@ -90,6 +90,7 @@ impl Refusal {
         match self {
             Self::ReservedName { .. } => "choose another name for the agent",
             Self::DeadlinePassed { .. } => "give a moment that lies ahead, in UTC",
+            Self::BadHistory { .. } => "docs/context.md tells which messages travel, and how",
             Self::KeyReused => "take another key; asking again means asking the same",
             _ => "let `baton token create` make the token",
         }
@@ -161,6 +162,8 @@ impl Refusal {
     /// Who may do what the asker may not.
     fn who_may(&self) -> &'static str {
         match self {
+            Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN and --as",
+            Self::NotYours { .. } => "ask whoever passed it, or the operator",
             Self::ViewOnly => "ask the operator for an agent's token",
             Self::ViewOfAgent => "`baton token create --viewer` makes one",
             _ => "leave it to the coordinator",
@@ -233,6 +236,7 @@ impl Refusal {
     /// The next step for whoever asked the wrong one, or nobody.
     fn whom_to_ask(&self) -> &'static str {
         match self {
+            Self::SelfPass { .. } => "name another agent; `baton agent list` shows them",
             Self::ReceiverRequired => {
                 "name an agent (--to), or for one receiver what it must do (--requires)"
             }

@@ -6,16 +6,16 @@
 mod code;
 mod deadlock;
 mod hint;
+mod words;
 
 pub use code::RefusalKind;
 pub use deadlock::{Deadlock, Step};
-
-use std::fmt;
 
 use crate::id::{AgentId, ArtifactId, CapabilityId, Fence, HandoffId, TokenId, WorkflowId};
 use crate::lock::{FilePath, LockMode};
 use crate::time::Timestamp;
 use crate::variables::VariableName;
+use words::{counted, listed, now_held};
 
 /// Why a command was turned away.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -269,6 +269,12 @@ pub enum Refusal {
         /// Which one.
         handoff: HandoffId,
     },
+    /// A conversation that cannot travel.
+    #[error("{why}")]
+    BadHistory {
+        /// What is wrong with it.
+        why: String,
+    },
     /// Checks on something that never comes back.
     #[error("checks run when work comes back, and this handoff does not come back")]
     ChecksNeedReturn,
@@ -476,24 +482,4 @@ pub enum Refusal {
     /// A digest that is none.
     #[error("the token digest is not 64 hexadecimal digits")]
     BadDigest,
-}
-
-fn now_held(current: &Option<(AgentId, Fence)>) -> String {
-    match current {
-        Some((agent, fence)) => format!("; {agent} holds the work with fence {fence}"),
-        None => "; nobody holds the work now".to_owned(),
-    }
-}
-
-fn counted(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}
-
-fn listed<T: fmt::Display>(items: &[T]) -> String {
-    const SHOWN_MAX: usize = 5;
-    let mut text: Vec<String> = items.iter().take(SHOWN_MAX).map(ToString::to_string).collect();
-    if items.len() > SHOWN_MAX {
-        text.push(format!("and {} more", items.len() - SHOWN_MAX));
-    }
-    text.join(", ")
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use baton_protocol::command::{Actor, Command, Submission};
+use baton_protocol::command::{Actor, Command, History, Messages, Submission};
 use baton_protocol::id::{CommandId, HandoffId, WorkflowId};
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::time::Timestamp;
@@ -77,14 +77,14 @@ pub(crate) async fn hand_in(
     now: Timestamp,
 ) -> Result<Recorded, TransactError> {
     if let Command::Pass(pass) = &mut submission.command
-        && let Some(body) = &mut pass.context.conversation_history
-        && let Body::Inline(json) = &*body
+        && let Some(history) = &mut pass.context.conversation_history
+        && let Messages::Given(json) = &history.messages
         && json.weight() > 200
     {
         let bytes = json.as_value().to_string().into_bytes();
         let size = bytes.len() as u64;
         let sha256 = ledger.put_blob(bytes).await?.to_string();
-        *body = Body::Blob(BlobRef { sha256, bytes: size });
+        *history = History::packed(Body::Blob(BlobRef { sha256, bytes: size }), None);
     }
     ledger.transact(request(submission, now)).await
 }

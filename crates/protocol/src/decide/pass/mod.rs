@@ -7,7 +7,7 @@ mod single;
 pub(super) use escalate::waits;
 
 use crate::agent::{Agent, Profile};
-use crate::command::{Pass, PassKind, Submission};
+use crate::command::{History, Pass, PassKind, Submission};
 use crate::decide::guard::{self, Begins};
 use crate::decide::route::{self, Wanted};
 use crate::decide::{arrival, check, course, holder, start, variables};
@@ -216,6 +216,8 @@ fn terms(
         Kind::Broadcast(_) => (Trigger::ExplicitRequest, None),
         Kind::Escalation(_) => (Trigger::Escalation, None),
     };
+    let given = context.conversation_history.as_ref();
+    let transferred = given.and_then(|history| history.transferred.clone());
     let held = || sender.workflow?.trace_under(sender.id, sender.fence);
     let mut constraints = context.constraints.clone();
     constraints.deadline = arrival::earliest(constraints.deadline, sender.deadline());
@@ -234,7 +236,8 @@ fn terms(
         priority: sender.priority,
         task: context.task_id.clone(),
         custom: context.custom.clone(),
-        history: context.conversation_history.clone(),
+        history: context.conversation_history.as_ref().and_then(History::body),
+        transferred: transferred.map(Box::new),
         shared,
         constraints,
         required_capabilities: pass.validation.required_capabilities.clone(),
