@@ -4,6 +4,14 @@
 //! as text. Reading files, asking git and starting a summariser is for those who call it, and so is
 //! the ledger.
 
+mod compact;
+mod profile;
 mod tokens;
+mod transcript;
 
+pub use compact::{
+    Artifact, Compact, Cut, Door, Draft, Field, ReadArtifact, ReadError, Story, TooLong,
+};
+pub use profile::{AgentProfile, ProfileForm, agent_named};
 pub use tokens::{Tokenizer, UnknownTokenizer};
+pub use transcript::{Found, Transcript, TranscriptKind};
