@@ -1,7 +1,7 @@
 //! Agents' own profiles: what an agent is told when it takes over, and the names it is called by.
 //!
-//! Three forms are read. Coding agents' definitions are Markdown with YAML front matter; AIOS agents
-//! are Markdown with a `yaml` block that has `agent:` in it; ours is YAML, as `baton agent import`
+//! Three forms are read. Coding agents' definitions are Markdown with YAML front matter; agents of
+//! AIOS are Markdown with a `yaml` block that has `agent:` in it; ours is YAML, as `baton agent import`
 //! takes it. The text is passed on as it stands: only its name is looked at.
 
 use baton_protocol::agent::Profile;

@@ -176,18 +176,18 @@ impl Transcript {
     }
 
     fn wrote(&mut self, path: &str) {
-        let path = self.from_folder(path);
+        let path = self.seen_from_folder(path);
         self.files.retain(|file| *file != path);
         push_bounded(&mut self.files, path);
     }
 
     fn deleted(&mut self, path: &str) {
-        let path = self.from_folder(path);
+        let path = self.seen_from_folder(path);
         self.files.retain(|file| *file != path);
     }
 
     /// The path as it is seen from where the work was done.
-    fn from_folder(&self, path: &str) -> String {
+    fn seen_from_folder(&self, path: &str) -> String {
         let folder = self.folder.as_deref().unwrap_or_default().trim_end_matches('/');
         let inside = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
         inside.filter(|_| !folder.is_empty()).unwrap_or(path).to_owned()
@@ -201,8 +201,7 @@ fn push_bounded<T>(list: &mut Vec<T>, entry: T) {
     list.push(entry);
 }
 
-/// Whether a command is one that should succeed before the work goes on: it builds, tests or checks.
-/// That a search found nothing stands in nobody's way.
+/// Whether a command should succeed before the work goes on: it builds, tests or checks. That a search found nothing stands in nobody's way.
 fn checks(command: &str) -> bool {
     const WORDS: [&str; 9] =
         ["test", "build", "check", "lint", "clippy", "compile", "tsc", "pytest", "vitest"];

@@ -86,7 +86,12 @@ impl Said {
                 }
                 _ => open = None,
             }
-            sentences(&plain).for_each(|sentence| self.sentence(sentence, at));
+            for sentence in sentences(&plain) {
+                match announced(sentence) {
+                    Some((heading, rest)) => self.note(heading, rest, at),
+                    None => self.sentence(sentence, at),
+                }
+            }
         }
     }
 

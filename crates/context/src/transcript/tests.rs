@@ -25,39 +25,39 @@ fn a_claude_code_session_tells_what_was_decided_done_and_left() {
     check(
         include_str!("../../tests/transcripts/claude-code.jsonl"),
         expect![[r#"
-        Found {
-            kind: Some(
-                ClaudeCode,
-            ),
-            folder: Some(
-                "/home/ada/shop",
-            ),
-            branch: Some(
-                "feat/checkout",
-            ),
-            decisions: [
-                "keys live in PostgreSQL beside the charge, so one transaction covers both.",
-                "I decided to keep keys for 24 hours.",
-            ],
-            files: [
-                "src/payments/keys.rs",
-                "src/payments/mod.rs",
-                "docs/callers.md",
-            ],
-            blockers: [
-                "We're blocked by the missing migration role on staging.",
-                "`cargo test -p payments` fails: error[E0425]: cannot find value `key` in this scope",
-            ],
-            current_task: Some(
-                "Reject a key that comes with another body",
-            ),
-            next_action: Some(
-                "Make `charge` take the key and fix the test",
-            ),
-            lines: 33,
-            skipped: 2,
-        }
-    "#]],
+            Found {
+                kind: Some(
+                    ClaudeCode,
+                ),
+                folder: Some(
+                    "/home/ada/shop",
+                ),
+                branch: Some(
+                    "feat/checkout",
+                ),
+                decisions: [
+                    "keys live in PostgreSQL beside the charge, so one transaction covers both.",
+                    "I decided to keep keys for 24 hours.",
+                ],
+                files: [
+                    "src/payments/keys.rs",
+                    "src/payments/mod.rs",
+                    "docs/callers.md",
+                ],
+                blockers: [
+                    "We're blocked by the missing migration role on staging.",
+                    "`cargo test -p payments` fails: error[E0425]: cannot find value `key`",
+                ],
+                current_task: Some(
+                    "Reject a key that comes with another body",
+                ),
+                next_action: Some(
+                    "Make `charge` take the key and fix the test",
+                ),
+                lines: 33,
+                skipped: 2,
+            }
+        "#]],
     );
 }
 
@@ -66,37 +66,37 @@ fn a_codex_rollout_tells_what_was_decided_done_and_left() {
     check(
         include_str!("../../tests/transcripts/codex.jsonl"),
         expect![[r#"
-        Found {
-            kind: Some(
-                Codex,
-            ),
-            folder: Some(
-                "/home/ada/shop",
-            ),
-            branch: Some(
-                "feat/checkout",
-            ),
-            decisions: [
-                "We'll use the raw key as the primary key.",
-            ],
-            files: [
-                "src/payments/keys.rs",
-                "src/payments/replay.rs",
-                "docs/stories/SHOP-12-review.md",
-            ],
-            blockers: [
-                "`npm run build --prefix web` fails: web/pay.ts(3,1): error TS2304: Cannot find name 'Key'.",
-            ],
-            current_task: Some(
-                "Fix the replay",
-            ),
-            next_action: Some(
-                "Update the story",
-            ),
-            lines: 22,
-            skipped: 0,
-        }
-    "#]],
+            Found {
+                kind: Some(
+                    Codex,
+                ),
+                folder: Some(
+                    "/home/ada/shop",
+                ),
+                branch: Some(
+                    "feat/checkout",
+                ),
+                decisions: [
+                    "We'll use the raw key as the primary key.",
+                ],
+                files: [
+                    "src/payments/keys.rs",
+                    "src/payments/replay.rs",
+                    "docs/stories/SHOP-12-review.md",
+                ],
+                blockers: [
+                    "`npm run build --prefix web` fails: pay.ts(3,1): error TS2304: no name 'Key'",
+                ],
+                current_task: Some(
+                    "Fix the replay",
+                ),
+                next_action: Some(
+                    "describe the raw key in the story and hand it to @sm.",
+                ),
+                lines: 22,
+                skipped: 0,
+            }
+        "#]],
     );
 }
 
