@@ -1,8 +1,8 @@
 //! Agents' own profiles: what an agent is told when it takes over, and the names it is called by.
 //!
 //! Three forms are read. Coding agents' definitions are Markdown with YAML front matter; agents of
-//! AIOS are Markdown with a `yaml` block that has `agent:` in it; ours is YAML, as `baton agent import`
-//! takes it. The text is passed on as it stands: only its name is looked at.
+//! AIOS are Markdown with a `yaml` block that has `agent:` in it; ours is YAML, as
+//! `baton agent import` takes it. The text is passed on as it stands: only its name is looked at.
 
 use baton_protocol::agent::Profile;
 use baton_protocol::id::{AgentId, IdError};
@@ -182,7 +182,7 @@ mod tests {
         let form = ProfileForm::FrontMatter;
         assert_eq!(one("x.md", claude), named("code-reviewer", "Code Reviewer", form));
 
-        let aios = "# sm\n\nNOTICE: x\n\n```yaml\nACT:\n  - STEP 1: {read\nagent:\n  name: River\n  \
+        let aios = "# sm\n\nNOTICE\n\n```yaml\nACT:\n  - STEP 1: {read\nagent:\n  name: River\n  \
                     id: sm # short\n  icon: 🌊\npersona:\n  name: no\n```\n\n## Guide\n";
         assert_eq!(one("sm.md", aios), named("sm", "River", ProfileForm::Aios));
         let nameless = aios.replace("  id: sm # short\n", "");

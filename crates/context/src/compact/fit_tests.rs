@@ -59,13 +59,17 @@ fn an_artifact_is_yaml_in_the_templates_order() {
 #[test]
 fn the_oldest_files_go_first_then_the_oldest_decisions_then_the_longest_texts() {
     let mut draft = draft();
-    draft.story_context.current_task = "word ".repeat(40);
-    draft.story_context.story_path = "docs/".repeat(20);
-    draft.story_context.branch = "feat/".repeat(12);
-    draft.next_action = "next ".repeat(52);
-    draft.blockers = (1..=3).map(|n| format!("{n} {}", "stuck ".repeat(20))).collect();
-    draft.files_modified = (1..=12).map(|n| format!("src/{n}{}", "/deep".repeat(19))).collect();
-    draft.decisions = (1..=6).map(|n| format!("{n} {}", "why ".repeat(40))).collect();
+    draft.story_context.current_task = "word ".repeat(41);
+    draft.story_context.story_path = "docs/".repeat(21);
+    draft.from_agent = "k9-x7-q3-z1-w5".parse().expect("a name");
+    draft.to_agent = "j8-y6-p2-v4-u3".parse().expect("a name");
+    draft.story_context.story_id = "id ".repeat(15);
+    draft.story_context.story_status = "so ".repeat(11);
+    draft.story_context.branch = "feat/".repeat(13);
+    draft.next_action = "next ".repeat(53);
+    draft.blockers = (1..=3).map(|n| format!("{n} {}", "stuck ".repeat(22))).collect();
+    draft.files_modified = (1..=12).map(|n| format!("src/{n}{}", "/deep".repeat(20))).collect();
+    draft.decisions = (1..=6).map(|n| format!("{n} {}", "why ".repeat(44))).collect();
     let long = draft.compact(moment(), Door::Refuse, Tokenizer::default()).expect("cut");
     let told: String = long.cuts.iter().map(|cut| format!("{:.56}\n", cut.to_string())).collect();
     expect![[r#"
@@ -84,6 +88,7 @@ fn the_oldest_files_go_first_then_the_oldest_decisions_then_the_longest_texts() 
         left out of decisions: 2 why why why why why why why why
         left out of decisions: 3 why why why why why why why why
         left out of decisions: 4 why why why why why why why why
+        left out of decisions: 5 why why why why why why why why
     "#]]
     .assert_eq(&told);
     assert!(long.tokens <= COMPACT_TOKENS_MAX, "{}", long.tokens);

@@ -201,7 +201,8 @@ fn push_bounded<T>(list: &mut Vec<T>, entry: T) {
     list.push(entry);
 }
 
-/// Whether a command should succeed before the work goes on: it builds, tests or checks. That a search found nothing stands in nobody's way.
+/// Whether a command should succeed before the work goes on: it builds, tests or checks. That a
+/// search found nothing stands in nobody's way.
 fn checks(command: &str) -> bool {
     const WORDS: [&str; 9] =
         ["test", "build", "check", "lint", "clippy", "compile", "tsc", "pytest", "vitest"];
