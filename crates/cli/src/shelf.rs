@@ -199,9 +199,9 @@ mod tests {
         let shelf = shelf(folder.path());
         let (compact, at) = compact(0);
         let names = [0; 3].map(|_| shelf.put(&compact, at).expect("a file"));
-        let names = names.map(|path| path.file_name().expect("a name").to_owned());
+        let names = names.map(|path| path.file_name().expect("a name").display().to_string());
         let stem = "handoff-sm-to-dev-20260223T170000Z";
-        assert_eq!(names, ["", "-2", "-3"].map(|n| format!("{stem}{n}.yaml").into()));
+        assert_eq!(names, ["", "-2", "-3"].map(|n| format!("{stem}{n}.yaml")));
         let ignore = fs::read_to_string(shelf.folder.join(".gitignore")).expect("a file");
         assert_eq!(ignore, "*\n");
     }

@@ -110,6 +110,8 @@ impl Switch {
         let dropped = shelf.drop_oldest(&mut kept)?;
 
         let account = account(profile, &kept, &loaded, &profiles, tokenizer);
+        let unknown = loaded.iter().filter(|agent| !profiles.found.contains_key(agent));
+        notes.extend(unknown.map(|agent| format!("no profile of {agent}: it is not counted")));
         let sources = if self.packet { evidence.sources() } else { Vec::new() };
         notes.extend(sources);
         notes.extend(dropped.iter().map(|path| format!("dropped {}", path.display())));
