@@ -29,7 +29,7 @@ const PROFILES: [&str; 5] = [
 /// Files of one folder that are looked at.
 const FILES_MAX: usize = 1_000;
 
-/// Switch to another agent, with a compact handoff instead of all that was said
+/// Switch to another agent, with a compact handoff for it
 ///
 /// Writes what the outgoing agent leaves as an artifact of at most 500 tokens,
 /// keeps the newest three, and prints what the incoming agent should get: its own

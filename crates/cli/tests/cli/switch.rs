@@ -176,9 +176,9 @@ fn artifacts_that_others_wrote_are_read_and_what_is_not_theirs_to_say_is_left_ou
     let desk = Desk::new();
     team(desk.path());
     put(desk.path(), ".baton/config.toml", "handoffs_dir = \".aios/handoffs\"\n");
-    let by_hand = "# by hand\nhandoff:\n  from_agent: \"@po\"\n  to_agent: sm\n  story_context:\n    \
-                   story_id: SHOP-12\n  decisions:\n    - \"Guests may pay, too\"\n  persona: Pax\n  \
-                   next_action: Draft it\n";
+    let by_hand = "# by hand\nhandoff:\n  from_agent: \"@po\"\n  to_agent: sm\n  persona: Pax\n  \
+                   story_context:\n    story_id: SHOP-12\n  decisions:\n    \
+                   - \"Guests may pay, too\"\n  next_action: Draft it\n";
     put(desk.path(), ".aios/handoffs/handoff-po-to-sm-20200101T000000Z.yaml", by_hand);
     put(desk.path(), ".aios/handoffs/handoff-x-to-y-1.yaml", "handoff: [");
     put(desk.path(), ".aios/handoffs/notes.yaml", "not: ours");
