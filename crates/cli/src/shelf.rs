@@ -3,10 +3,11 @@
 //! It may also hold what people and other programs wrote by hand. What cannot be read is told, left
 //! alone, and given to nobody.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use baton_context::{Artifact, Compact, Tokenizer};
 use baton_protocol::limits::{COMPACT_BYTES_MAX, COMPACT_KEPT_MAX};
@@ -20,6 +21,9 @@ use crate::workspace::Workspace;
 const FILES_MAX: usize = 1_000;
 /// Names that are tried for one artifact: as many in one second are no agents' work.
 const NAMES_MAX: usize = 1_000;
+
+/// How long one waits for another who changes the folder.
+const LOCKED_WITHIN: Duration = Duration::from_secs(5);
 
 /// The folder.
 #[derive(Clone, Debug)]
@@ -56,6 +60,29 @@ impl Shelf {
         Ok(Self { folder })
     }
 
+    /// Makes the folder if need be, and keeps others from changing it until the lock is let go.
+    ///
+    /// Without it, of two switches at once each could drop what the other wrote.
+    pub(crate) fn lock(&self) -> Result<File, Failure> {
+        let wrong = |error: io::Error| self.wrong("write to", &error);
+        fs::create_dir_all(&self.folder).map_err(wrong)?;
+        let folder = File::open(&self.folder).map_err(wrong)?;
+        let until = Instant::now() + LOCKED_WITHIN;
+        loop {
+            match folder.try_lock() {
+                Ok(()) => return Ok(folder),
+                Err(fs::TryLockError::WouldBlock) if Instant::now() < until => {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                Err(fs::TryLockError::WouldBlock) => {
+                    let sentence = format!("another switch is busy in {}", self.folder.display());
+                    return Err(Failure::failed(sentence, "try again in a moment"));
+                }
+                Err(fs::TryLockError::Error(error)) => return Err(wrong(error)),
+            }
+        }
+    }
+
     /// Reads what is there; a folder that is not there is empty.
     pub(crate) fn read(&self, tokenizer: Tokenizer) -> Result<Inventory, Failure> {
         let mut inventory = Inventory::default();
@@ -90,7 +117,6 @@ impl Shelf {
     /// Writes an artifact under a name that nobody has, and returns where.
     pub(crate) fn put(&self, compact: &Compact, at: Timestamp) -> Result<PathBuf, Failure> {
         let wrong = |error: io::Error| self.wrong("write to", &error);
-        fs::create_dir_all(&self.folder).map_err(wrong)?;
         let ignore = self.folder.join(".gitignore");
         if !ignore.exists() {
             fs::write(&ignore, "*\n").map_err(wrong)?;
@@ -131,8 +157,12 @@ impl Shelf {
         Ok(dropped)
     }
 
-    /// Writes down that the agent which an artifact is for has had it.
+    /// Writes down that the agent which an artifact is for has had it, if it is still kept.
     pub(crate) fn mark_consumed(&self, path: &Path, artifact: Artifact) -> Result<(), Failure> {
+        let _lock = self.lock()?;
+        if !path.exists() {
+            return Ok(());
+        }
         let wrong = |error: io::Error| self.wrong("write to", &error);
         let file = self.aside(&artifact.consumed().to_yaml()).map_err(wrong)?;
         file.persist(path).map(drop).map_err(|error| wrong(error.error))
@@ -183,7 +213,9 @@ mod tests {
     use super::*;
 
     fn shelf(folder: &Path) -> Shelf {
-        Shelf { folder: folder.join("deep/handoffs") }
+        let shelf = Shelf { folder: folder.join("deep/handoffs") };
+        drop(shelf.lock().expect("a folder"));
+        shelf
     }
 
     fn compact(second: i64) -> (Compact, Timestamp) {

@@ -1,8 +1,9 @@
 //! What goes into a compact artifact: what is typed, and what git and a transcript tell.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use baton_context::{Compact, Cut, Door, Draft, Found, Story, Tokenizer};
+use baton_context::{Compact, Cut, Door, Draft, Found, Story, Tokenizer, TooLong};
+use baton_protocol::id::AgentId;
 use baton_protocol::time::Timestamp;
 use clap::Args;
 use serde::Serialize;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use crate::evidence::git::{self, Repository};
 use crate::evidence::transcripts;
 use crate::failure::Failure;
+use crate::shelf::{Inventory, Kept, Shelf};
 
 /// What can be said about the work. What is typed counts; the rest may be found.
 #[derive(Clone, Debug, Default, Args)]
@@ -199,13 +201,59 @@ impl Gathered {
     }
 
     /// Makes the artifact. Whoever typed too much hears so; what was found is shortened.
-    pub(super) fn compact(self, at: Timestamp, tokenizer: Tokenizer) -> Result<Compact, Failure> {
-        let wrong = |error: baton_context::TooLong| {
+    pub(super) fn compact(&self, at: Timestamp, tokenizer: Tokenizer) -> Result<Compact, Failure> {
+        let wrong = |error: TooLong| {
             Failure::usage(error.to_string(), "say it in fewer words; nothing was written")
         };
-        self.given.compact(at, Door::Refuse, tokenizer).map_err(wrong)?;
-        self.draft.compact(at, Door::Shorten, tokenizer).map_err(wrong)
+        self.given.clone().compact(at, Door::Refuse, tokenizer).map_err(wrong)?;
+        self.draft.clone().compact(at, Door::Shorten, tokenizer).map_err(wrong)
     }
+
+    /// Makes the artifact, keeps it, and drops the oldest if there are too many.
+    pub(super) fn place(
+        &self,
+        shelf: &Shelf,
+        now: Timestamp,
+        tokenizer: Tokenizer,
+    ) -> Result<Placed, Failure> {
+        // What is wrong with it is told before the folder is even made.
+        self.compact(now, tokenizer)?;
+        let _lock = shelf.lock()?;
+        let at = after(shelf.read(tokenizer)?.kept.last(), now);
+        let compact = self.compact(at, tokenizer)?;
+        let written = shelf.put(&compact, at)?;
+        let Inventory { mut kept, notes } = shelf.read(tokenizer)?;
+        let loaded = agents(&kept);
+        let dropped = shelf.drop_oldest(&mut kept)?;
+        Ok(Placed { compact, written, kept, dropped, loaded, notes })
+    }
+}
+
+/// An artifact where it is kept, and the others there.
+pub(super) struct Placed {
+    pub(super) compact: Compact,
+    pub(super) written: PathBuf,
+    pub(super) kept: Vec<Kept>,
+    pub(super) dropped: Vec<PathBuf>,
+    /// Everybody whose profile was loaded on the way here, as far as the artifacts tell.
+    pub(super) loaded: Vec<AgentId>,
+    pub(super) notes: Vec<String>,
+}
+
+/// The time of a new artifact. It is the newest even if a kept one is from the future: a clock that
+/// was set back must not make it the one that is dropped.
+fn after(newest: Option<&Kept>, now: Timestamp) -> Timestamp {
+    let next = newest.map(|newest| Timestamp::from_micros(newest.at.as_micros() + 1));
+    next.map_or(now, |next| next.max(now))
+}
+
+fn agents(kept: &[Kept]) -> Vec<AgentId> {
+    let contents = kept.iter().map(|kept| kept.artifact.content());
+    let agents = contents.flat_map(|content| [&content.from_agent, &content.to_agent]);
+    let mut agents: Vec<_> = agents.cloned().collect();
+    agents.sort();
+    agents.dedup();
+    agents
 }
 
 /// What was cut, as sentences.

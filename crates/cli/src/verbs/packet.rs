@@ -70,11 +70,12 @@ impl Packet {
         let before = newest.map(|newest| &newest.story_context);
         let gathered = self.given.gather(Draft::between(from, to), &evidence, before);
         let missing = gathered.missing();
-        let at = out.begun;
-        let compact = gathered.compact(at, tokenizer)?;
-        let written = match shelf {
-            Ok(shelf) if self.write => Some(shelf.put(&compact, at)?.display().to_string()),
-            _ => None,
+        let (compact, written) = match shelf {
+            Ok(shelf) if self.write => {
+                let placed = gathered.place(&shelf, out.begun, tokenizer)?;
+                (placed.compact, Some(placed.written.display().to_string()))
+            }
+            _ => (gathered.compact(out.begun, tokenizer)?, None),
         };
         if out.json {
             return out.value(&json!({

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use baton_context::{AgentProfile, Artifact, Compact, Draft, Tokenizer, agent_named};
 use baton_protocol::id::AgentId;
 use baton_protocol::limits::PROFILE_BYTES_MAX;
-use baton_protocol::time::Timestamp;
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use super::draft::{Evidence, Given, told};
+use super::draft::{Evidence, Given, Placed, told};
 use crate::failure::{Exit, Failure};
-use crate::shelf::{Inventory, Kept, Shelf};
+use crate::shelf::{Kept, Shelf};
 use crate::show::Output;
 use crate::workspace::{Workspace, current_folder};
 
@@ -87,32 +86,26 @@ impl Switch {
         let here = current_folder()?;
         let root = workspace.as_ref().map_or(here.clone(), |found| found.root().to_owned());
         let shelf = Shelf::of(self.handoffs.as_deref(), workspace)?;
-        let inventory = shelf.read(tokenizer)?;
-        let newest = inventory.kept.last();
-        let from = active(self.from, newest, &self.to)?;
         let profiles = Profiles::find(&root, &self.profile);
         // Before anything is written: a switch to nobody changes nothing.
         let profile = profiles.of(&self.to)?;
-
         let evidence = match self.packet || self.transcript.is_some() {
             true => Evidence::of_all(&here, self.transcript.as_deref())?,
             false => Evidence::of_git(&here),
         };
-        let story = newest.map(|newest| &newest.artifact.content().story_context);
-        let between = Draft::between(from, self.to.clone());
+        let sources = if self.packet { evidence.sources() } else { Vec::new() };
+        let inventory = shelf.read(tokenizer)?;
+        let newest = inventory.kept.last().map(|newest| newest.artifact.content());
+        let between = Draft::between(active(self.from, newest, &self.to)?, self.to);
+        let story = newest.map(|newest| &newest.story_context);
         let gathered = self.given.gather(between, &evidence, story);
         let missing = gathered.missing();
-        let at = after(newest, out.begun);
-        let compact = gathered.compact(at, tokenizer)?;
-        let written = shelf.put(&compact, at)?;
-        let Inventory { mut kept, mut notes } = shelf.read(tokenizer)?;
-        let loaded = agents(&kept);
-        let dropped = shelf.drop_oldest(&mut kept)?;
+        let placed = gathered.place(&shelf, out.begun, tokenizer)?;
+        let Placed { compact, written, kept, dropped, loaded, mut notes } = placed;
 
         let account = account(profile, &kept, &loaded, &profiles, tokenizer);
         let unknown = loaded.iter().filter(|agent| !profiles.found.contains_key(agent));
         notes.extend(unknown.map(|agent| format!("no profile of {agent}: it is not counted")));
-        let sources = if self.packet { evidence.sources() } else { Vec::new() };
         notes.extend(sources);
         notes.extend(dropped.iter().map(|path| format!("dropped {}", path.display())));
         notes.extend(told(&compact.cuts));
@@ -134,9 +127,12 @@ impl Switch {
 }
 
 /// Who is active now.
-fn active(named: Option<AgentId>, newest: Option<&Kept>, to: &AgentId) -> Result<AgentId, Failure> {
-    let kept = newest.map(|newest| newest.artifact.content().to_agent.clone());
-    let Some(from) = named.or(kept) else {
+fn active(
+    named: Option<AgentId>,
+    newest: Option<&Draft>,
+    to: &AgentId,
+) -> Result<AgentId, Failure> {
+    let Some(from) = named.or_else(|| newest.map(|newest| newest.to_agent.clone())) else {
         let sentence = "nothing says which agent is active: no artifact is kept yet";
         return Err(Failure::usage(sentence, "name the one that hands over with --from AGENT"));
     };
@@ -145,23 +141,6 @@ fn active(named: Option<AgentId>, newest: Option<&Kept>, to: &AgentId) -> Result
         return Err(Failure::usage(sentence, "name another agent, or who hands over with --from"));
     }
     Ok(from)
-}
-
-/// The time of a new artifact. It is the newest even if a kept one is from the future: a clock that
-/// was set back must not make it the one that is dropped.
-fn after(newest: Option<&Kept>, now: Timestamp) -> Timestamp {
-    let next = newest.map(|newest| Timestamp::from_micros(newest.at.as_micros() + 1));
-    next.map_or(now, |next| next.max(now))
-}
-
-/// Everybody whose profile was loaded on the way here, as far as the artifacts tell.
-fn agents(kept: &[Kept]) -> Vec<AgentId> {
-    let contents = kept.iter().map(|kept| kept.artifact.content());
-    let agents = contents.flat_map(|content| [&content.from_agent, &content.to_agent]);
-    let mut agents: Vec<_> = agents.cloned().collect();
-    agents.sort();
-    agents.dedup();
-    agents
 }
 
 fn account(
@@ -248,7 +227,10 @@ impl Done<'_> {
 
     fn summary(&self) -> String {
         let Account { before, after, saved_percent } = self.account;
-        format!("{after} tokens instead of {before}: {saved_percent} % saved")
+        match after.checked_sub(before) {
+            None => format!("{after} tokens instead of {before}: {saved_percent} % saved"),
+            Some(more) => format!("{after} tokens, {more} more than the profiles alone"),
+        }
     }
 
     fn json(

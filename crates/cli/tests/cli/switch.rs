@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use baton_context::Tokenizer;
 use serde_json::Value;
@@ -149,6 +150,27 @@ fn three_artifacts_are_kept_and_the_fourth_switch_drops_the_oldest() {
     assert!(!all.contains("first") && all.contains("second") && all.contains("fourth"), "{all}");
     assert!(all.matches("consumed: true").count() == 3, "shown is consumed: {all}");
     assert!(names.iter().any(|name| name.starts_with("handoff-sm-to-dev-2")), "{names:?}");
+}
+
+#[test]
+fn of_many_switches_at_once_three_artifacts_are_left_whole() {
+    let desk = Desk::new();
+    team(desk.path());
+    let racers: Vec<_> = (0..8)
+        .map(|n| {
+            let next = format!("racer {n}");
+            let mut command = desk.baton(&["switch", "qa", "--from", "dev", "--next", &next]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a racer")
+        })
+        .collect();
+    for racer in racers {
+        let output = racer.wait_with_output().expect("an end");
+        assert!(output.status.success(), "{output:?}");
+    }
+    let names = kept(&desk);
+    assert_eq!(names.len(), 3, "{names:?}");
+    let again = desk.json(&["switch", "sm", "--next", "go on"]);
+    assert_eq!(again["notes"].as_array().map(Vec::len), Some(2), "all can be read: {again}");
 }
 
 #[test]
