@@ -89,6 +89,8 @@ fn the_oldest_files_go_first_then_the_oldest_decisions_then_the_longest_texts() 
         left out of decisions: 3 why why why why why why why why
         left out of decisions: 4 why why why why why why why why
         left out of decisions: 5 why why why why why why why why
+        shortened decisions from 47 to 36 tokens: 6 why why why 
+        shortened files_modified from 45 to 44 tokens: …12/deep/
     "#]]
     .assert_eq(&told);
     assert!(long.tokens <= COMPACT_TOKENS_MAX, "{}", long.tokens);
