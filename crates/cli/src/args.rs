@@ -115,6 +115,7 @@ const THEMES: &[(&str, &[&str])] = &[
         &["policy", "what-if", "approvals", "approve", "deny", "limits", "breaker", "fall-back"],
     ),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
+    ("Coding agents", &["switch", "packet"]),
     ("Look", &["list", "show", "replay", "flow", "logs", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
     ("See it", &["demo", "bench"]),

@@ -34,6 +34,10 @@ const CONFIG: &str = r#"# Settings of this workspace. Everything here is optiona
 # seen from the workspace; <project> is the name of its folder. Without this it is not written.
 # audit_dir = "core/logs/<project>/handoff-audit"
 
+# Where `baton switch` keeps compact artifacts, seen from the workspace; agents of AIOS look into
+# .aios/handoffs.
+# handoffs_dir = ".baton/handoffs"
+
 # How many requests one token may send in a second; 0 means any number.
 # requests_per_second = 200
 
@@ -151,6 +155,10 @@ impl Workspace {
             idle_after: config.idle_after.map_or(Some(IDLE_AFTER), |Idle(after)| after),
             retention: config.retention.map_or_else(Retention::default, |Kept(kept)| kept),
             audit_dir: config.audit_dir.map(from_root),
+            handoffs_dir: match config.handoffs_dir {
+                Some(dir) => self.root.join(dir),
+                None => self.root.join(FOLDER).join("handoffs"),
+            },
             requests_per_second: match config.requests_per_second {
                 None => Some(REQUESTS_PER_SECOND),
                 Some(0) => None,
@@ -167,7 +175,8 @@ fn missing(sentence: &str) -> Failure {
     Failure::new(Exit::NotFound, "no-workspace", sentence, hint)
 }
 
-fn current_folder() -> Result<PathBuf, Failure> {
+/// Where the caller stands.
+pub(crate) fn current_folder() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
         Failure::failed(format!("cannot tell the current folder: {error}"), "cd somewhere else")
     })
@@ -187,6 +196,7 @@ fn resolved(root: &Path) -> Result<PathBuf, Failure> {
 struct Config {
     idle_after: Option<Idle>,
     audit_dir: Option<String>,
+    handoffs_dir: Option<PathBuf>,
     retention: Option<Kept>,
     requests_per_second: Option<u32>,
     outgoing: Option<Outgoing>,
@@ -228,6 +238,8 @@ pub(crate) struct Settings {
     pub(crate) retention: Retention,
     /// Where the audit is also written as files.
     pub(crate) audit_dir: Option<PathBuf>,
+    /// Where compact artifacts are kept.
+    pub(crate) handoffs_dir: PathBuf,
     /// Requests of one token in a second; nothing means any number.
     pub(crate) requests_per_second: Option<u32>,
     /// Where spans go, if anywhere.

@@ -12,12 +12,16 @@ mod flow;
 mod guards;
 #[path = "cli/objects.rs"]
 mod objects;
+#[path = "cli/packet.rs"]
+mod packet;
 #[path = "cli/past.rs"]
 mod past;
 #[path = "cli/runs.rs"]
 mod runs;
 #[path = "cli/service.rs"]
 mod service;
+#[path = "cli/switch.rs"]
+mod switch;
 #[path = "cli/teams.rs"]
 mod teams;
 #[path = "cli/watch.rs"]

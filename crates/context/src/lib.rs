@@ -4,11 +4,19 @@
 //! as text. Reading files, asking git and starting a summariser is for those who call it, and so is
 //! the ledger.
 
+mod compact;
 pub mod history;
 pub mod message;
 mod pairing;
+mod profile;
 mod rank;
 mod tokens;
+mod transcript;
 
+pub use compact::{
+    Artifact, Compact, Cut, Door, Draft, Field, ReadArtifact, ReadError, Story, TooLong,
+};
 pub use pairing::REPAIRS_MAX;
+pub use profile::{AgentProfile, ProfileForm, agent_named};
 pub use tokens::{Tokenizer, UnknownTokenizer, WORD_BYTES_MAX};
+pub use transcript::{Found, Transcript, TranscriptKind};

@@ -4,9 +4,9 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use baton_context::Tokenizer;
 use baton_context::history::{self, About, Plan};
 use baton_context::message::{Message, NotAMessage};
-use baton_context::Tokenizer;
 use baton_protocol::command::{Command, History, Messages, Pass, Submission};
 use baton_protocol::handoff::TransferMode;
 use baton_protocol::limits::SUMMARISER_WITHIN;

@@ -29,6 +29,22 @@ pub const SUMMARISER_WITHIN: Allowance = Allowance::from_secs(30);
 pub const VARIABLES_MAX: usize = 256;
 /// Artifacts of one workflow.
 pub const ARTIFACTS_MAX: usize = 512;
+/// Tokens of a compact handoff artifact, as it is written.
+pub const COMPACT_TOKENS_MAX: usize = 500;
+/// Compact artifacts that are kept; the oldest goes when there is one more.
+pub const COMPACT_KEPT_MAX: usize = 3;
+/// Decisions that a compact artifact tells of.
+pub const COMPACT_DECISIONS_MAX: usize = 5;
+/// Files that a compact artifact names.
+pub const COMPACT_FILES_MAX: usize = 10;
+/// Blockers that a compact artifact tells of.
+pub const COMPACT_BLOCKERS_MAX: usize = 3;
+/// Bytes of a compact artifact that somebody else wrote, comments included.
+pub const COMPACT_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of an agent's profile that is read for a switch.
+pub const PROFILE_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of one line of a transcript; a longer one is skipped and counted.
+pub const TRANSCRIPT_LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Handoffs of one workflow that are not over.
 pub const OPEN_HANDOFFS_MAX: usize = 256;
 /// Handoffs of one workflow in all: a bound for memory. The guardrail for people is far lower.

@@ -7,7 +7,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::limits::{BODY_BYTES_MAX, HISTORY_BYTES_MAX, JSON_DEPTH_MAX, TEXT_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::limits::{
+    BODY_BYTES_MAX, HISTORY_BYTES_MAX, JSON_DEPTH_MAX, TEXT_BYTES_MAX, VALUE_BYTES_MAX,
+};
 use crate::mask::mask;
 
 /// Why a text or a JSON value is not taken.

@@ -9,6 +9,7 @@ mod backup;
 mod cancel;
 mod completions;
 mod demo;
+mod draft;
 mod escalate;
 mod flow;
 mod front;
@@ -22,6 +23,7 @@ mod init;
 mod life;
 mod list;
 mod lock;
+mod packet;
 mod pass;
 mod proof;
 mod reached;
@@ -32,6 +34,7 @@ mod serve;
 mod show;
 mod start;
 mod stats;
+mod switch;
 mod token;
 mod told;
 mod top;
@@ -75,6 +78,8 @@ pub(crate) enum Verb {
     Complete(holder::Complete),
     Vars(vars::Vars),
     Artifact(artifact::Artifact),
+    Switch(Box<switch::Switch>),
+    Packet(Box<packet::Packet>),
     Lock(lock::Lock),
     Unlock(lock::Unlock),
     List(list::List),
@@ -106,6 +111,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Completions(completions) => completions.run(out),
         Verb::Demo(demo) => demo.run(out),
         Verb::Bench(bench) => bench.run(out),
+        Verb::Switch(switch) => switch.run(Workspace::find(global.workspace.as_deref()), out),
+        Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Serve(serve) => serve.run(&Workspace::find(global.workspace.as_deref())?),
         Verb::Agent(agent) => agent.run(&session(global, out)?),
         Verb::Token(token) => token.run(&session(global, out)?),

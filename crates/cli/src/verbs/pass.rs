@@ -6,7 +6,7 @@ use baton_protocol::command::{self, Command, History, PassKind, Recipient};
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{
     Aggregation, AtCapacity, Check, Constraints, Kind, OnRejection, OnTimeout, Priority, Routing,
-    Terms, Trigger,
+    Terms, TransferMode, Trigger,
 };
 use baton_protocol::id::{AgentId, Fence, GroupId, HandoffId};
 use baton_protocol::limits::CHECK_WITHIN;
@@ -309,9 +309,9 @@ impl Pass {
             return Err(Failure::usage(sentence, "add --type broadcast, or name one receiver"));
         }
         let to_agents = if several { routes.recipients(std::mem::take(&mut to)) } else { vec![] };
+        let history = context.history()?;
         let place = session.place();
         let artifacts = context.artifact.into_iter().map(|product| product.produced(&place));
-        let history = context.history()?;
         let deadline = context.deadline.map(|when| when.ahead(session.out.begun));
         Ok(command::Pass {
             workflow: self.workflow.map(|id| session.workflow(&id)).transpose()?,

@@ -147,7 +147,8 @@ fn a_call_and_its_result_travel_together_or_not_at_all() {
 
 #[test]
 fn the_type_of_a_handoff_says_what_the_sender_does_not() {
-    let of = |transfer: &Transfer| Plan::new(transfer, TransferMode::RelevantOnly, Tokenizer::default());
+    let of =
+        |transfer: &Transfer| Plan::new(transfer, TransferMode::RelevantOnly, Tokenizer::default());
     let usual = of(&Transfer::default());
     assert_eq!(usual.mode, TransferMode::RelevantOnly);
     assert_eq!(usual.limits().tokens, RELEVANT_TOKENS as usize);

@@ -5,7 +5,7 @@
 
 use baton_protocol::World;
 use baton_protocol::command::{
-    Actor, History, Command, Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient,
+    Actor, Command, History, Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient,
     ReturnProtocol, Submission, Used,
 };
 use baton_protocol::event::{Approval, Event, Guarded, StreamId};
@@ -123,9 +123,10 @@ fn passed(terms: &Terms, guarded: &Guarded, kind: PassKind, now: Timestamp) -> P
         context: PassContext {
             task_id: terms.task.clone(),
             custom: terms.custom.clone(),
-            conversation_history: terms.history.clone().map(|body| {
-                History::packed(body, terms.transferred.as_deref().cloned())
-            }),
+            conversation_history: terms
+                .history
+                .clone()
+                .map(|body| History::packed(body, terms.transferred.as_deref().cloned())),
             constraints,
             traceparent: terms.traceparent,
             ..PassContext::default()

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::History;
 use crate::agent::{Requirement, Risk};
 use crate::artifact::Produced;
 use crate::command::Used;
 use crate::course::Report;
-use super::History;
 use crate::handoff::{Aggregation, Check, Constraints, OnTimeout, Priority, Routing, Trigger};
 use crate::id::{AgentId, Fence, WorkflowId};
 use crate::open::OpenKeys;

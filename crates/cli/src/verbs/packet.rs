@@ -1,0 +1,119 @@
+//! `baton packet`: a compact artifact from what is there anyway, without a model.
+
+use std::path::PathBuf;
+
+use baton_context::{Draft, Tokenizer, TranscriptKind, agent_named};
+use baton_protocol::id::AgentId;
+use clap::Args;
+use serde_json::json;
+
+use super::draft::{Evidence, Given, told};
+use crate::failure::Failure;
+use crate::shelf::{Inventory, Shelf};
+use crate::show::Output;
+use crate::workspace::{Workspace, current_folder};
+
+/// Tell the next agent what was done here, without asking a model
+///
+/// Branch, changed files and commits come from git; decisions, blockers, files,
+/// the current task and what comes next from the transcript that Claude Code or
+/// Codex keeps, by plain rules. What is not found is left empty and said. Prints
+/// the artifact as YAML, of at most 500 tokens. Needs no coordinator.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton packet
+  baton packet --from dev --to qa --story SHOP-12 --write
+  baton packet --transcript rollout.jsonl --next \"Review the retry\"
+  baton packet --json | jq -r .tokens")]
+pub(crate) struct Packet {
+    /// The transcript; otherwise the newest of Claude Code or Codex in this
+    /// folder
+    #[arg(long, value_name = "FILE")]
+    transcript: Option<PathBuf>,
+    /// Who hands over; otherwise whoever the newest kept artifact is for
+    #[arg(long, value_name = "AGENT", value_parser = agent_named)]
+    from: Option<AgentId>,
+    /// Who takes over; otherwise `next`
+    #[arg(long, value_name = "AGENT", value_parser = agent_named)]
+    to: Option<AgentId>,
+    /// Keep it in the folder of artifacts, too
+    #[arg(long)]
+    write: bool,
+    /// Where artifacts are kept; otherwise as the configuration says
+    #[arg(long, value_name = "DIR")]
+    handoffs: Option<PathBuf>,
+    #[command(flatten)]
+    given: Given,
+}
+
+impl Packet {
+    pub(crate) fn run(
+        self,
+        workspace: Result<Workspace, Failure>,
+        out: Output,
+    ) -> Result<(), Failure> {
+        let tokenizer = Tokenizer::default();
+        let evidence = Evidence::of_all(&current_folder()?, self.transcript.as_deref())?;
+        let shelf = Shelf::of(self.handoffs.as_deref(), workspace);
+        let inventory = match &shelf {
+            Ok(shelf) => shelf.read(tokenizer)?,
+            // Who only looks needs no workspace.
+            Err(_) if !self.write => Inventory::default(),
+            Err(failure) => return Err(failure.clone()),
+        };
+        let newest = inventory.kept.last().map(|kept| kept.artifact.content());
+        let kind = evidence.found.as_ref().and_then(|found| found.kind);
+        let from = self.from.or_else(|| newest.map(|newest| newest.to_agent.clone()));
+        let from = from.map_or_else(|| program(kind), Ok)?;
+        let to = self.to.map_or_else(|| named("next"), Ok)?;
+        let before = newest.map(|newest| &newest.story_context);
+        let gathered = self.given.gather(Draft::between(from, to), &evidence, before);
+        let missing = gathered.missing();
+        let (compact, written) = match shelf {
+            Ok(shelf) if self.write => {
+                let placed = gathered.place(&shelf, out.begun, tokenizer)?;
+                (placed.compact, Some(placed.written.display().to_string()))
+            }
+            _ => (gathered.compact(out.begun, tokenizer)?, None),
+        };
+        if out.json {
+            return out.value(&json!({
+                "yaml": compact.yaml,
+                "tokens": compact.tokens,
+                "tokenizer": tokenizer.to_string(),
+                "cuts": compact.cuts,
+                "missing": missing,
+                "evidence": evidence,
+                "notes": inventory.notes,
+                "written": written,
+            }));
+        }
+        out.write(&compact.yaml)?;
+        evidence.sources().iter().for_each(|source| out.note(source));
+        told(&compact.cuts).for_each(|cut| out.note(&cut));
+        if !missing.is_empty() {
+            out.note(&format!("not found: {}", missing.join(", ")));
+        }
+        if let Some(path) = written {
+            out.note(&format!("kept as {path}"));
+        }
+        out.note(&format!("{} tokens of {tokenizer}", compact.tokens));
+        Ok(())
+    }
+}
+
+/// The name of the program whose transcript it is, for want of the agent's.
+fn program(kind: Option<TranscriptKind>) -> Result<AgentId, Failure> {
+    match kind {
+        Some(TranscriptKind::ClaudeCode) => named("claude-code"),
+        Some(TranscriptKind::Codex) => named("codex"),
+        None => Ok(AgentId::operator()),
+    }
+}
+
+fn named(name: &str) -> Result<AgentId, Failure> {
+    name.parse().map_err(|error: baton_protocol::id::IdError| {
+        Failure::usage(error.to_string(), "name an agent with --from and --to")
+    })
+}
