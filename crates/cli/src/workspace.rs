@@ -6,7 +6,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_engine::Allow;
+use baton_context::Tokenizer;
+use baton_engine::{Allow, Packing};
+use baton_protocol::limits::SUMMARISER_WITHIN;
+use baton_protocol::reach::Argv;
 use baton_protocol::retention::Retention;
 use baton_protocol::time::Allowance;
 use baton_server::Socket;
@@ -52,6 +55,13 @@ const CONFIG: &str = r#"# Settings of this workspace. Everything here is optiona
 # closed_days = 30
 # completed_days = 90
 # escalated_days = 180
+
+# How much of a conversation travels is counted in tokens: of o200k_base, or of cl100k_base. A
+# summary is an extract, unless a program makes it: the conversation in, a text out.
+# [context]
+# tokenizer = "o200k_base"
+# summariser = ["llm", "-s", "Summarise this for a colleague who takes over."]
+# summariser_within = "30s"
 
 # Which addresses agents may be called at beside the public network: addresses, ranges, or a host
 # with its port.
@@ -165,6 +175,7 @@ impl Workspace {
                 Some(most) => Some(most),
             },
             outgoing: config.outgoing.map_or_else(Allow::default, |Outgoing(allow)| allow),
+            packing: config.context.into(),
             otlp: config.telemetry.otlp.map(|Collector(address)| address),
         })
     }
@@ -202,6 +213,25 @@ struct Config {
     outgoing: Option<Outgoing>,
     #[serde(default)]
     telemetry: Telemetry,
+    #[serde(default)]
+    context: Context,
+}
+
+/// How conversations travel.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Context {
+    tokenizer: Tokenizer,
+    summariser: Option<Argv>,
+    summariser_within: Option<Allowance>,
+}
+
+impl From<Context> for Packing {
+    fn from(context: Context) -> Self {
+        let Context { tokenizer, summariser, summariser_within } = context;
+        let within = summariser_within.unwrap_or(SUMMARISER_WITHIN);
+        Self { tokenizer, summariser, within }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -242,6 +272,8 @@ pub(crate) struct Settings {
     pub(crate) handoffs_dir: PathBuf,
     /// Requests of one token in a second; nothing means any number.
     pub(crate) requests_per_second: Option<u32>,
+    /// How conversations are packed.
+    pub(crate) packing: Packing,
     /// Where spans go, if anywhere.
     pub(crate) otlp: Option<String>,
     /// Which addresses agents may be called at, beside the public network.

@@ -2,6 +2,8 @@
 
 #[path = "cli/checks.rs"]
 mod checks;
+#[path = "cli/contexts.rs"]
+mod contexts;
 #[path = "cli/desk.rs"]
 mod desk;
 #[path = "cli/edges.rs"]

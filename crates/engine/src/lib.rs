@@ -6,6 +6,7 @@
 mod announce;
 mod audit_files;
 mod clock;
+mod compact;
 mod credentials;
 mod cursor;
 mod engine;

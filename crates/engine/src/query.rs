@@ -13,6 +13,7 @@ use baton_store::{Filter, LedgerError, Scope, WorkflowRow};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::compact::{CompactView, compact};
 use crate::cursor::Cursor;
 use crate::engine::Engine;
 use crate::view::{
@@ -233,6 +234,17 @@ impl Engine {
         let handoff = self.handoff(viewer, id).await?;
         let (fence, traceparent) = (handoff.line.fence, handoff.traceparent);
         Ok(Package { fence, traceparent, handoff, returned })
+    }
+
+    /// What a handoff comes to in at most 500 tokens.
+    pub async fn compact(&self, viewer: Actor, id: HandoffId) -> Result<CompactView, QueryError> {
+        let (view, tokenizer) = (self.handoff(viewer, id).await?, self.packing.tokenizer);
+        // Counting unpacks a vocabulary the first time, which nobody else should wait for.
+        let made = tokio::task::spawn_blocking(move || compact(&view, tokenizer)).await;
+        made.map_err(|error| {
+            let what = "making a compact artifact broke off".to_owned();
+            QueryError::Failed(LedgerError::Failed { what, source: Box::new(error) })
+        })
     }
 
     /// Reads the bodies that lie beside the ledger.

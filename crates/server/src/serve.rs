@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_engine::{Allow, Engine, LedgerFailure, Outside, causes};
+use baton_engine::{Allow, Engine, LedgerFailure, Outside, Packing, causes};
 use baton_protocol::retention::Retention;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -36,6 +36,8 @@ pub struct Options {
     pub idle_after: Option<Duration>,
     /// How long records are kept at least before a prune may drop them.
     pub retention: Retention,
+    /// How conversations are packed.
+    pub packing: Packing,
     /// Where the audit is also written as files, if it is.
     pub audit_dir: Option<PathBuf>,
     /// Which addresses agents may be called at, beside the public network.
@@ -184,7 +186,7 @@ fn open(options: &Options, data: &Path) -> Result<Engine, ServeError> {
     })?;
     let outside = Outside { workspace: options.workspace.clone(), allow: options.outgoing.clone() };
     let engine = engine.with_outside(outside).map_err(io_error("make folders for runs"))?;
-    Ok(engine.with_retention(options.retention))
+    Ok(engine.with_retention(options.retention).with_packing(options.packing.clone()))
 }
 
 /// Listens where only the system user of the workspace can reach it.

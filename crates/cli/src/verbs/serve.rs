@@ -119,6 +119,7 @@ impl Serve {
             workspace: root,
             idle_after,
             retention: settings.retention,
+            packing: settings.packing,
             audit_dir: settings.audit_dir,
             outgoing: settings.outgoing,
             accept_loss: self.accept_loss,

@@ -1,6 +1,6 @@
 //! `baton show`: everything about one workflow or one handoff.
 
-use baton_engine::view::{Found, HandoffView, WorkflowView};
+use baton_engine::view::{CompactView, Found, HandoffView, WorkflowView};
 use baton_protocol::id::{HandoffId, WorkflowId};
 use clap::Args;
 
@@ -18,16 +18,25 @@ use crate::verbs::{life, rows};
 #[command(after_long_help = "\
 Examples:
   baton show 3f2a
-  baton show 7be1 --json | jq .standing")]
+  baton show 7be1 --json | jq .standing
+  baton show 7be1 --compact > handoff.yaml")]
 pub(crate) struct Show {
     /// A workflow or a handoff
     #[arg(value_name = "ID")]
     id: Id,
+    /// What a handoff comes to in at most 500 tokens, as YAML, for agents that have little room
+    #[arg(long)]
+    compact: bool,
 }
 
 impl Show {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         match session.find(&self.id)? {
+            Found::Handoff(handoff) if self.compact => show_compact(session, handoff),
+            Found::Workflow(_) | Found::Broadcast(..) if self.compact => {
+                let sentence = "only a handoff has a compact artifact";
+                Err(Failure::usage(sentence, "`baton show WORKFLOW` lists its handoffs"))
+            }
             Found::Workflow(workflow) | Found::Broadcast(workflow, _) => {
                 show_workflow(session, workflow)
             }
@@ -76,6 +85,15 @@ pub(crate) fn workflow(page: &mut Page, view: &WorkflowView, held: &str) {
     for broadcast in &view.broadcasts {
         page.field("broadcast", rows::broadcast(broadcast));
     }
+}
+
+fn show_compact(session: &Session, id: HandoffId) -> Result<(), Failure> {
+    let reply = session.client.read(format!("/v1/handoffs/{id}/compact"))?;
+    session.out.answer(&reply, |page| {
+        let made: CompactView = reply.read()?;
+        made.yaml.lines().for_each(|line| page.line(line));
+        Ok(())
+    })
 }
 
 fn show_handoff(session: &Session, id: HandoffId) -> Result<(), Failure> {

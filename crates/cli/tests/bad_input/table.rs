@@ -96,9 +96,9 @@ pass.context.task_id ""
 pass.context.task_id text 4097
 pass.context.conversation_history "words"
 pass.context.conversation_history {}
-pass.context.conversation_history list 2001 {}
+pass.context.conversation_history list 20001 {}
 pass.context.conversation_history deep 70
-pass.context.conversation_history text 1048577
+pass.context.conversation_history text 6291457
 pass.context.context_variables "x"
 pass.context.context_variables.1st 1
 pass.context.share.0 7

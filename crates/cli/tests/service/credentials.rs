@@ -94,6 +94,7 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("show_handoff", Part, ""),
     ("show_inbox", Look, ""),
     ("show_log", Part, ""),
+    ("show_compact", Part, ""),
     ("show_package", Part, ""),
     ("show_secret", Operator, ""),
     ("show_stats", Look, ""),

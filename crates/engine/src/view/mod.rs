@@ -50,6 +50,8 @@ use baton_protocol::trace::TraceParent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use crate::compact::CompactView;
+
 /// What a command came to. It is made from what was recorded, so the same command asked again
 /// gets the same answer.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

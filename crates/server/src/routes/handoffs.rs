@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use baton_engine::view::{Answer, HandoffLine, HandoffView, Package};
+use baton_engine::view::{Answer, CompactView, HandoffLine, HandoffView, Package};
 use baton_engine::{HandoffQuery, Page};
 use baton_protocol::command::{Accept, Cancel, Defer, GiveBack, Pass, Reassign, Reject};
 use baton_protocol::id::{AgentId, HandoffId};
@@ -50,6 +50,13 @@ fn reads(api: Api) -> Api {
             .answers::<Package>(200, "The package.")
             .refuses(&["unknown-handoff"]),
         package,
+    )
+    .route(
+        get("/v1/handoffs/{id}/compact", "show_compact", "Shows a handoff in 500 tokens at most")
+            .path::<HandoffId>("id", WHICH)
+            .answers::<CompactView>(200, "The compact artifact.")
+            .refuses(&["unknown-handoff"]),
+        compact,
     )
 }
 
@@ -130,6 +137,14 @@ async fn show(
     let done = |view: &HandoffView| matches!(view.line.state.as_str(), "completed" | "failed");
     let ask = || app.engine.handoff(viewer.clone(), id);
     Ok(Json(until(&app, asked.wait, done, ask).await?))
+}
+
+async fn compact(
+    State(app): Shared,
+    Caller(viewer): Caller,
+    named: Named,
+) -> Answered<CompactView> {
+    Ok(Json(app.engine.compact(viewer, named.parsed("id")?).await?))
 }
 
 async fn package(State(app): Shared, Caller(viewer): Caller, named: Named) -> Answered<Package> {

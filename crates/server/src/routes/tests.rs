@@ -87,6 +87,7 @@ async fn the_answers_of_a_played_story_fit_the_document() {
         format!("{home}/artifacts"),
         "/v1/handoffs?state=all".to_owned(),
         format!("/v1/handoffs/{}", story.handoff),
+        format!("/v1/handoffs/{}/compact", story.handoff),
         format!("/v1/handoffs/{}/package", story.handoff),
         "/v1/inbox?agent=builder".to_owned(),
         "/v1/approvals".to_owned(),

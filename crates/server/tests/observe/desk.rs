@@ -59,6 +59,7 @@ impl Desk {
             workspace: folder.path().to_owned(),
             idle_after: None,
             retention: Default::default(),
+            packing: Default::default(),
             audit_dir: None,
             outgoing: Default::default(),
             accept_loss: false,

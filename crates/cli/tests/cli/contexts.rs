@@ -1,0 +1,99 @@
+//! What travels with a handoff, through the real binary and a real coordinator.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::desk::Desk;
+
+/// A long conversation of which little is about the parser.
+fn conversation() -> Value {
+    let mut said = vec![json!({ "role": "user", "content": "Make the parser faster." })];
+    for n in 0..400 {
+        let words = format!("Step {n}: the weather was looked at and written down. ").repeat(8);
+        said.push(json!({ "role": "assistant", "content": words }));
+    }
+    let about = "The parser spends its time in `skip_blank`; src/parser.rs holds it.";
+    said.insert(150, json!({ "role": "assistant", "content": about }));
+    said.push(json!({ "role": "assistant", "content": null, "tool_calls": [
+        { "id": "c1", "type": "function", "function": { "name": "bench", "arguments": "{}" } },
+    ]}));
+    Value::Array(said)
+}
+
+fn pass(desk: &Desk, more: &[&str]) -> Value {
+    fs::write(desk.path().join("said.json"), conversation().to_string()).expect("a file");
+    let pass = ["pass", "--to", "worker", "--reason", "the parser", "--history", "said.json"];
+    let handoff = desk.run(&[&pass[..], more, &["--quiet"]].concat()).ok();
+    desk.json(&["show", handoff.trim()])
+}
+
+#[test]
+fn a_sequential_pass_carries_what_has_to_do_with_the_task_and_calls_keep_their_results() {
+    let desk = Desk::with(&["worker"]);
+    let shown = pass(&desk, &["--task", "make skip_blank faster", "--history-tokens", "900"]);
+    let context = &shown["context"];
+    let made = &context["transferred"];
+    assert_eq!(made["mode"], "relevant_only", "{made}");
+    assert_eq!(made["messages_before"], 403, "{made}");
+    assert!(made["tokens"].as_u64().is_some_and(|tokens| tokens <= 900), "{made}");
+    let travels = context["conversation_history"].to_string();
+    assert!(travels.contains("Make the parser faster.") && travels.contains("skip_blank"));
+    let called = travels.contains("tool_calls");
+    assert_eq!(called, travels.contains("\"tool_call_id\":\"c1\""), "{travels}");
+    assert!(made["repairs"][0].as_str().is_some_and(|said| said.contains("bench")), "{made}");
+    let told = desk.run(&["show", shown["id"].as_str().expect("an id")]).ok();
+    assert!(told.contains("of 403 messages"), "{told}");
+}
+
+#[test]
+fn a_delegation_carries_a_summary_by_the_configured_program_or_an_extract() {
+    let desk = Desk::with(&["worker"]);
+    let delegate = ["--type", "delegation", "--timeout", "1h"];
+    let shown = pass(&desk, &delegate);
+    let travels = &shown["context"]["conversation_history"];
+    assert_eq!(travels.as_array().map(Vec::len), Some(1), "{travels}");
+    assert!(travels.to_string().contains("Make the parser faster."), "{travels}");
+
+    let config = desk.path().join(".baton").join("config.toml");
+    let by = |argv: &str| {
+        desk.run(&["stop"]).ok();
+        let text = format!("[context]\nsummariser = {argv}\nsummariser_within = \"5s\"\n");
+        fs::write(&config, text).expect("a configuration");
+    };
+    by(r#"["sh", "-c", "echo in short; grep -c 'assistant:'"]"#);
+    let shown = pass(&desk, &delegate);
+    let travels = shown["context"]["conversation_history"].to_string();
+    assert!(travels.contains("in short") && travels.contains("402"), "{travels}");
+
+    by(r#"["false"]"#);
+    let shown = pass(&desk, &delegate);
+    let travels = shown["context"]["conversation_history"].to_string();
+    assert!(travels.contains("Make the parser faster."), "{travels}");
+    let notes = shown["context"]["transferred"]["notes"].to_string();
+    assert!(notes.contains("the summariser ended with") && notes.contains("an extract"), "{notes}");
+}
+
+#[test]
+fn what_is_no_message_is_refused_by_its_place() {
+    let desk = Desk::with(&["worker"]);
+    fs::write(desk.path().join("said.json"), r#"[{"role": "user", "content": 7}]"#).expect("one");
+    let pass = ["pass", "--to", "worker", "--reason", "r", "--history", "said.json"];
+    let refused = desk.run(&pass).fails(3);
+    assert!(refused.contains("messages[0].content"), "{refused}");
+}
+
+#[test]
+fn a_handoff_has_a_compact_artifact() {
+    let desk = Desk::with(&["worker"]);
+    let pass = ["pass", "--to", "worker", "--reason", "go on", "--quiet"];
+    let more = ["--var", "branch=fix-login", "--artifact", "src/login.rs:code"];
+    let decided = r#"decisions_made=[{"decision_id":"d1","description":"keep the cookie"}]"#;
+    let handoff = desk.run(&[&pass[..], &more, &["--var", decided]].concat()).ok();
+    let compact = desk.run(&["show", "--compact", handoff.trim()]).ok();
+    for kept in ["fix-login", "src/login.rs", "keep the cookie", "go on", "to_agent: \"worker\""] {
+        assert!(compact.contains(kept), "{kept} is not in {compact}");
+    }
+    let made = desk.json(&["show", "--compact", handoff.trim()]);
+    assert!(made["tokens"].as_u64().is_some_and(|tokens| tokens <= 500), "{made}");
+}
