@@ -123,7 +123,7 @@ async fn a_rule_is_judged_for_whoever_a_handoff_goes_to_in_the_end() {
 #[tokio::test]
 async fn rules_that_take_too_long_together_are_refused() {
     let mut scene = Scene::new().await;
-    let long = vec!["paths.exists(p, p == \"x\")"; 20].join(" || ");
+    let long = vec!["paths.exists(p, p == \"x\")"; 16].join(" || ");
     let rules = |count: usize| {
         let rule = |n| json!({ "name": format!("rule-{n}"), "when": long });
         json!({ "set_policy": { "approval": (0..count).map(rule).collect::<Vec<_>>() } })

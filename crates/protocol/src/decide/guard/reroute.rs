@@ -49,23 +49,22 @@ pub fn asked_again(
 
 /// What waits for a person does not wait for room yet.
 fn without_queues(mut decision: Decision) -> Decision {
-    let waits = |event: &Event| match event {
-        Event::Rerouted { handoff, approval: Some(_), .. } => Some(*handoff),
-        _ => None,
+    let waits = |event: &Event| {
+        let Event::Rerouted { handoff, approval: Some(_), .. } = event else { return None };
+        Some(*handoff)
     };
     let waits: Vec<HandoffId> = decision.events.iter().filter_map(waits).collect();
-    decision.events.retain(|event| match event {
-        Event::Queued { handoff, .. } => !waits.contains(handoff),
-        _ => true,
-    });
+    let queued =
+        |event: &Event| matches!(event, Event::Queued { handoff, .. } if waits.contains(handoff));
+    decision.events.retain(|event| !queued(event));
     decision
 }
 
 /// The terms of a handoff that is there, or that a decision begins.
 fn terms_of<'a>(world: &'a World, decision: &'a Decision, id: HandoffId) -> Option<&'a Terms> {
-    let begun = decision.events.iter().find_map(|event| match event {
-        Event::Initiated { terms, .. } if terms.id == id => Some(&**terms),
-        _ => None,
+    let begun = decision.events.iter().find_map(|event| {
+        let Event::Initiated { terms, .. } = event else { return None };
+        Some(&**terms).filter(|terms| terms.id == id)
     });
     begun.or_else(|| world.handoff(id).ok().map(|(_, _, handoff)| &handoff.terms))
 }

@@ -142,7 +142,7 @@ proptest! {
         for other in &could {
             prop_assert!(!beats(other, chosen, &wanted), "{} is better", other.profile.id);
             let waits = chosen.room() == 0 && other.room() > 0 && !may_wait;
-            let whole = |agent: &Agent| agent.profile.fit(&required) == Fit::Whole;
+            let whole = |agent: &Agent| agent.profile.fit(required) == Fit::Whole;
             prop_assert!(!waits || whole(chosen) && !whole(other), "it waits");
         }
     }
@@ -161,7 +161,7 @@ proptest! {
         let wanted = Wanted { required, risk, autonomy, priority, now, only, question };
         let could = |agent: &&Agent| {
             let person = agent.profile.role == Role::Human;
-            let able = required.is_empty() || agent.profile.fit(&required) != Fit::None;
+            let able = required.is_empty() || agent.profile.fit(required) != Fit::None;
             let well = agent.health.failures < 3 && agent.room() > 0;
             agent.profile.role > ROLES[role] && (person || able && well && dares(agent, &wanted))
         };
