@@ -89,7 +89,7 @@ impl Escalate {
             matched: Default::default(),
         };
         let (reply, answer) = session.submit(Command::Pass(Box::new(pass)))?;
-        super::pass::told(session, &reply, &answer)
+        super::passed::told(session, &reply, &answer)
     }
 }
 

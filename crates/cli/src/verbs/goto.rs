@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::value::{Assignment, Id, changes, json_file};
-use crate::verbs::pass;
+use crate::verbs::passed;
 use crate::verbs::told::told;
 
 /// Say where your work goes next, with a command object
@@ -72,7 +72,7 @@ impl Goto {
         let command = Command::Goto(Box::new(object.about(workflow, fence)));
         let (reply, answer) = session.submit(command)?;
         if answer.has("initiated") {
-            return pass::told(session, &reply, &answer);
+            return passed::told(session, &reply, &answer);
         }
         told(session, (&reply, &answer), workflow, |event| match event {
             Event::Closed { ending, .. } => {

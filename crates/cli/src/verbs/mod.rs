@@ -25,6 +25,7 @@ mod list;
 mod lock;
 mod packet;
 mod pass;
+mod passed;
 mod proof;
 mod reached;
 mod reassign;

@@ -12,25 +12,23 @@ use super::output::{self, Log, Said};
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Copies all that the process says into the log; its standard output is kept in `said`, too.
-pub(super) fn to(
+pub(super) async fn to(
     (out, err): (Option<ChildStdout>, Option<ChildStderr>),
     log: &Log,
     said: &Mutex<Said>,
-) -> impl Future<Output = ()> {
-    async move {
-        let unheard = Mutex::new(Said::default());
-        let out = async {
-            if let Some(out) = out {
-                output::copy(out, log, said).await
-            }
-        };
-        let err = async {
-            if let Some(err) = err {
-                output::copy(err, log, &unheard).await
-            }
-        };
-        tokio::join!(out, err);
-    }
+) {
+    let unheard = Mutex::new(Said::default());
+    let out = async {
+        if let Some(out) = out {
+            output::copy(out, log, said).await
+        }
+    };
+    let err = async {
+        if let Some(err) = err {
+            output::copy(err, log, &unheard).await
+        }
+    };
+    tokio::join!(out, err);
 }
 
 /// Somebody who listens.

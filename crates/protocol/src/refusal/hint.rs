@@ -5,7 +5,6 @@ use super::{Deadlock, Refusal};
 impl Refusal {
     /// Returns the next step for whoever was refused.
     pub fn hint(&self) -> String {
-        let show = |id: String| format!("`baton show {id}` tells what came of it");
         match self {
             Self::UnknownAgent { .. }
             | Self::UnknownWorkflow { .. }
@@ -13,9 +12,9 @@ impl Refusal {
             | Self::UnknownArtifact { .. }
             | Self::UnknownToken { .. }
             | Self::TokenShown { .. } => self.where_to_look(),
-            Self::WorkflowClosed { workflow, .. } => show(workflow.short()),
-            Self::HandoffOver { handoff, .. } => show(handoff.short()),
-            Self::AlreadyReturned { handoff } => show(handoff.short()),
+            Self::WorkflowClosed { .. }
+            | Self::HandoffOver { .. }
+            | Self::AlreadyReturned { .. } => self.what_came_of_it(),
             Self::NotApproved { .. }
             | Self::NotSent { .. }
             | Self::AlreadyAccepted { .. }
@@ -26,11 +25,11 @@ impl Refusal {
             | Self::Suspended { .. }
             | Self::BeingChecked { .. }
             | Self::AtCapacity { .. } => self.what_comes_first(),
-            Self::ForAnother { .. } => "`baton inbox` shows what is for you".into(),
             Self::StaleFence { .. }
             | Self::FenceRequired { .. }
             | Self::UnknownFence { .. }
             | Self::FenceOfAnother { .. }
+            | Self::ForAnother { .. }
             | Self::NotHolder { .. } => self.which_fence().into(),
             Self::NotOwner { .. } | Self::ParentGoto { .. } => self.whose_it_is().into(),
             Self::TimeoutRequired | Self::ReturnMismatch { .. } | Self::ChecksNeedReturn => {
@@ -53,13 +52,13 @@ impl Refusal {
             | Self::BadVariable { .. }
             | Self::FileLocked { .. }
             | Self::NotLocked { .. } => self.what_to_write(),
-            Self::TooMany { .. } => "docs/limits.md lists every limit".into(),
             Self::OperatorOnly { .. } | Self::NotYours { .. } => self.who_may().into(),
             Self::ViewOnly | Self::ViewOfAgent | Self::CoordinatorOnly => self.who_may().into(),
             Self::ReservedName { .. }
             | Self::KeyReused
             | Self::BadDigest
             | Self::BadHistory { .. }
+            | Self::TooMany { .. }
             | Self::DeadlinePassed { .. } => self.what_to_take().into(),
             Self::RuleTwice { .. }
             | Self::BadRule { .. }
@@ -73,6 +72,18 @@ impl Refusal {
             | Self::CheckNotAllowed { .. }
             | Self::OwnLineage { .. }
             | Self::NothingToApprove { .. } => self.way_out(),
+        }
+    }
+
+    /// Where to see how it ended.
+    fn what_came_of_it(&self) -> String {
+        let show = |id: String| format!("`baton show {id}` tells what came of it");
+        match self {
+            Self::HandoffOver { handoff, .. } | Self::AlreadyReturned { handoff } => {
+                show(handoff.short())
+            }
+            Self::WorkflowClosed { workflow, .. } => show(workflow.short()),
+            _ => show("ID".to_owned()),
         }
     }
 
@@ -90,6 +101,7 @@ impl Refusal {
         match self {
             Self::ReservedName { .. } => "choose another name for the agent",
             Self::DeadlinePassed { .. } => "give a moment that lies ahead, in UTC",
+            Self::TooMany { .. } => "docs/limits.md lists every limit",
             Self::BadHistory { .. } => "docs/context.md tells which messages travel, and how",
             Self::KeyReused => "take another key; asking again means asking the same",
             _ => "let `baton token create` make the token",
@@ -203,6 +215,7 @@ impl Refusal {
     /// Where whoever showed no fence, or the wrong one, finds its own.
     fn which_fence(&self) -> &'static str {
         match self {
+            Self::ForAnother { .. } => "`baton inbox` shows what is for you",
             Self::StaleFence { .. } => {
                 "stop working on it: the work went on without you; `baton inbox` shows yours"
             }
