@@ -259,17 +259,15 @@ fn facts(world: &World, decision: &Decision, terms: &Terms) -> Facts {
     facts
 }
 
-/// The files that a handoff names, and that its sender has locked.
+/// The files that go along with a handoff, those of before among them, and that its sender has
+/// locked.
 fn paths(workflow: Option<&Workflow>, decision: &Decision, terms: &Terms) -> Vec<String> {
     // What travels with a broadcast is recorded with its first copy, and goes to all.
     let named = decision.events.iter().flat_map(|event| {
         let Event::Initiated { artifacts, .. } = event else { return [].as_slice() };
         artifacts.as_slice()
     });
-    // With which handoff a file came along nobody knows later, so all count.
-    let begins = decision.events.iter().any(|event| begun(event).is_some());
-    let before =
-        workflow.filter(|_| !begins).into_iter().flat_map(|known| known.artifacts.values());
+    let before = workflow.into_iter().flat_map(|known| known.artifacts.values());
     let held = workflow.and_then(|workflow| workflow.holds.get(&terms.parent));
     let locked = held.into_iter().flat_map(|hold| &hold.locks).map(ToString::to_string);
     let files = named.chain(before).map(|artifact| artifact.produced.path.to_string());

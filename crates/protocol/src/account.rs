@@ -156,6 +156,11 @@ impl Workflow {
         }
     }
 
+    /// What is set aside of the whole work's account for parts that are under way.
+    pub fn set_aside(&self) -> Spent {
+        self.reserved(Payer::Work)
+    }
+
     /// What parts that are under way may still use of `payer`'s account.
     pub(crate) fn reserved(&self, payer: Payer) -> Spent {
         let parts = self.holds.iter().filter_map(|(fence, hold)| {

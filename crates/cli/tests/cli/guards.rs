@@ -143,3 +143,54 @@ fn a_policy_that_makes_no_sense_is_refused_with_its_place() {
     let shown = desk.run(&["policy"]).ok();
     assert!(shown.contains("max_handoffs = 5") && shown.contains("[classes.simple]"), "{shown}");
 }
+
+#[test]
+fn a_cycle_of_fifty_agents_in_as_many_processes_is_named_in_full() {
+    let agents: Vec<String> = (0..50).map(|n| format!("agent-{n:02}")).collect();
+    let names: Vec<&str> = agents.iter().map(String::as_str).collect();
+    let (desk, tokens) = guarded("max_handoffs = 100", &names);
+    let first = env(names[0], &tokens[0]);
+    let work = desk.run_with(&["start", "Round", "--quiet"], &first).ok().trim().to_owned();
+    let mut fence = "1".to_owned();
+    let pass = |from: usize, to: usize, fence: &str| {
+        let back = ["--type", "delegation", "--timeout", "1h", "--blocking", "--quiet"];
+        let words = ["pass", &work, "--to", names[to], "--reason", "yours", "--fence", fence];
+        desk.run_with(&[&words[..], &back[..]].concat(), &env(names[from], &tokens[from]))
+    };
+    for to in 1..names.len() {
+        let handoff = pass(to - 1, to, &fence).ok();
+        let accepted =
+            desk.run_with(&["accept", handoff.trim(), "--quiet"], &env(names[to], &tokens[to]));
+        fence = accepted.ok().trim().to_owned();
+        if matches!(to, 1 | 9) {
+            // Also the short ones are refused, each in one decision, and change nothing.
+            let refused = pass(to, 0, &fence).fails(3);
+            assert!(names[..=to].iter().all(|name| refused.contains(name)), "{refused}");
+        }
+    }
+    let refused = pass(names.len() - 1, 0, &fence).fails(3);
+    assert!(names.iter().all(|name| refused.contains(name)), "{refused}");
+}
+
+#[test]
+fn what_waits_is_told_to_its_receiver_nowhere() {
+    let policy = "approval = [{ name = \"deploys\", when = 'to == \"deployer\"' }]";
+    let (desk, tokens) = guarded(policy, &["builder", "deployer"]);
+    let (builder, deployer) = (env("builder", &tokens[0]), env("deployer", &tokens[1]));
+    let pass = ["pass", "--to", "deployer", "--reason", "HIDDEN", "--var", "key=HIDDEN"];
+    let handoff = desk.run_with(&[&pass[..], &["--quiet"]].concat(), &builder).ok();
+    for look in [&["audit", "log", "--json"][..], &["inbox"], &["list"]] {
+        let told = desk.run_with(look, &deployer).ok();
+        assert!(!told.contains("HIDDEN") && !told.contains("to =="), "{look:?}: {told}");
+    }
+    desk.run(&["approve", handoff.trim()]).ok();
+    assert!(desk.run_with(&["show", handoff.trim()], &deployer).ok().contains("HIDDEN"));
+}
+
+#[test]
+fn a_policy_that_is_printed_reads_back() {
+    let (desk, _) = guarded("max_handoffs = 7\nchecks = [[\"true\"]]", &[]);
+    fs::write(desk.path().join("again.toml"), desk.run(&["policy"]).ok()).expect("a file");
+    assert!(desk.run(&["policy", "check", "again.toml"]).ok().contains("7 handoffs"));
+    desk.run(&["approve", "7be1", "--hash", ""]).fails(4);
+}

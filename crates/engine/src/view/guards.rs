@@ -36,6 +36,9 @@ pub struct AccountView {
     pub limits: Limits,
     /// What it has used.
     pub spent: Spent,
+    /// What is set aside for parts that are under way.
+    #[serde(default)]
+    pub set_aside: Spent,
     /// The agents that take part.
     pub agents: Vec<AgentId>,
     /// Whether agents do not pass it on.
@@ -84,6 +87,7 @@ pub(super) fn account(sight: Sight<'_>) -> AccountView {
     AccountView {
         limits: workflow.account.limits,
         spent: workflow.account.spent,
+        set_aside: workflow.set_aside(),
         agents: seen.cloned().collect(),
         independent: workflow.independent,
     }

@@ -3,6 +3,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::course::Report;
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
 use crate::limits::TOKENS_USED_MAX;
 use crate::policy::{ModelName, Money};
@@ -94,6 +95,17 @@ pub struct Used {
     /// Of which model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
+}
+
+/// How many tokens were used by all that is said of it, a report about the whole work included:
+/// whatever says most counts, so that nobody stays below a limit by saying it elsewhere.
+pub(crate) fn tokens_said(
+    consumed: Option<u64>,
+    output: Option<u64>,
+    report: Option<&Report>,
+) -> Option<u64> {
+    let reported = report.and_then(|report| report.metrics.tokens_used);
+    consumed.max(output).max(reported)
 }
 
 /// Reads how many tokens were used. Records are read without a limit: what is there has happened.

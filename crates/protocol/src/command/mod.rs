@@ -1,6 +1,6 @@
 //! Commands: everything that can be asked of Baton. There is no other way to change anything.
 
-mod guarding;
+pub(crate) mod guarding;
 mod history;
 mod object;
 mod pass;

@@ -33,8 +33,8 @@ pub(super) fn decide(
     if !open.is_empty() {
         return Err(Refusal::SegmentOpen { open });
     }
-    let used = complete.used.as_ref();
-    let usage = used.and_then(|used| limits::usage(&world.policy, used));
+    let (used, report) = (&complete.used, &complete.context_updates.report);
+    let usage = limits::usage(&world.policy, used.as_ref(), report.as_deref());
     if let Some(usage) = &usage {
         limits::fits(workflow, workflow.payer(fence), usage.tokens, usage.cost)?;
     }

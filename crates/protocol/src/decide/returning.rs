@@ -1,5 +1,6 @@
 //! Bringing a result back. It is applied whole, with the completion, or not at all.
 
+use crate::command::guarding::tokens_said;
 use crate::command::{GiveBack, Submission};
 use crate::decide::guard::limits;
 use crate::decide::{artifact, check, course, group, news, variables};
@@ -261,7 +262,7 @@ fn priced(
     success: bool,
 ) -> Result<Return, Refusal> {
     let audit = &give.audit;
-    let Some(tokens) = audit.tokens_consumed else { return Ok(result) };
+    let Some(tokens) = result.tokens_consumed else { return Ok(result) };
     let cost = world.policy.cost(tokens, audit.output_tokens, audit.model.as_ref());
     if success {
         limits::fits(workflow, workflow.payer(give.fence), tokens, cost)?;
@@ -279,7 +280,11 @@ fn result(give: &GiveBack) -> Return {
         variables_changed: give.context_updates.variables_changed.clone(),
         artifacts_produced: give.context_updates.artifacts_produced.clone(),
         report: give.context_updates.report.clone(),
-        tokens_consumed: give.audit.tokens_consumed,
+        tokens_consumed: tokens_said(
+            give.audit.tokens_consumed,
+            give.audit.output_tokens,
+            give.context_updates.report.as_deref(),
+        ),
         model: give.audit.model.clone(),
         cost: None,
         notes: give.audit.notes.clone(),

@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{
-    ALLOWED_CHECKS_MAX, APPROVAL_RULES_MAX, HANDOFFS_PER_WORKFLOW, NOTIFIERS_MAX, PRICES_MAX,
+    ALLOWED_CHECKS_MAX, APPROVAL_RULES_MAX, HANDOFFS_ALLOWED_MAX, HANDOFFS_PER_WORKFLOW,
+    NOTIFIERS_MAX, PRICES_MAX,
 };
 use crate::reach::{Argv, Url};
 use crate::refusal::Refusal;
@@ -97,6 +98,10 @@ impl Policy {
             ("notifiers", self.notify.len(), NOTIFIERS_MAX),
             ("checks", self.checks.len(), ALLOWED_CHECKS_MAX),
         ];
+        if self.max_handoffs > HANDOFFS_ALLOWED_MAX {
+            let most = HANDOFFS_ALLOWED_MAX as usize;
+            return Err(Refusal::TooMany { what: "handoffs of a workflow", most });
+        }
         if let Some((what, _, most)) = most.into_iter().find(|(_, found, most)| found > most) {
             return Err(Refusal::TooMany { what, most });
         }

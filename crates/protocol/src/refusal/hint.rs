@@ -144,7 +144,9 @@ impl Refusal {
                 "do the work yourself, or let a person start it with --enable-handoffs".into()
             }
             Self::HandoffLimitExceeded { .. } | Self::EconomicLimitExceeded { .. } => {
-                "finish with what is there, or let a person raise it with `baton limits`".into()
+                "finish with what is there, return it as failed, or let a person raise what the \
+                 whole work may use with `baton limits`"
+                    .into()
             }
             Self::CircuitBreakerOpen { agent, until, .. } => {
                 let when = until.map(|at| format!("wait until {at}, ")).unwrap_or_default();
@@ -164,7 +166,8 @@ impl Refusal {
                 format!("look again: `baton approvals {id}` shows it as it is, with its hash")
             }
             Self::OwnLineage { .. } => {
-                "ask another operator; who works alone sets approve_own = true in the policy".into()
+                "an agent must pass it on; who works alone sets approve_own = true in the policy"
+                    .into()
             }
             Self::NothingToApprove { .. } => "`baton approvals` lists what waits".into(),
             _ => "`baton policy` shows the rules".into(),

@@ -68,16 +68,20 @@ impl Limits {
 }
 
 fn table(view: &WorkflowView) -> Table {
-    let (limits, spent) = (&view.account.limits, &view.account.spent);
-    let mut table = Table::new(&["OF", "MAY USE", "USED"], &[0]);
+    let account = &view.account;
+    let (limits, spent, aside) = (&account.limits, &account.spent, &account.set_aside);
+    let mut table = Table::new(&["OF", "MAY USE", "USED", "SET ASIDE"], &[0]);
     let most = |most: Option<String>| most.unwrap_or_else(|| "no limit".to_owned());
-    let row = |of: &str, may: Option<String>, used: String| [of.to_owned(), most(may), used];
-    let handoffs = limits.handoffs.map(|n| n.to_string());
-    table.row(row("handoffs", handoffs, spent.handoffs.to_string()));
-    let agents = limits.agents.map(|n| n.to_string());
-    table.row(row("agents", agents, view.account.agents.len().to_string()));
-    table.row(row("tokens", limits.tokens.map(|n| n.to_string()), spent.tokens.to_string()));
-    table.row(row("money", limits.cost.map(|n| n.to_string()), spent.cost.to_string()));
+    let mut row = |of: &str, may: Option<String>, used: String, aside: String| {
+        table.row([of.to_owned(), most(may), used, aside]);
+    };
+    let text = |n: u32| n.to_string();
+    row("handoffs", limits.handoffs.map(text), text(spent.handoffs), text(aside.handoffs));
+    row("agents", limits.agents.map(text), account.agents.len().to_string(), String::new());
+    let text = |n: u64| n.to_string();
+    row("tokens", limits.tokens.map(text), text(spent.tokens), text(aside.tokens));
+    let money = limits.cost.map(|cost| cost.to_string());
+    row("money", money, spent.cost.to_string(), aside.cost.to_string());
     table
 }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::Begins;
 use crate::account::{Left, Limits, Payer, is_part};
 use crate::agent::Role;
+use crate::command::guarding::tokens_said;
 use crate::command::{Actor, Pass, PassKind, Submission, Used};
+use crate::course::Report;
 use crate::event::Event;
 use crate::handoff::{Constraints, Handoff};
 use crate::id::{AgentId, Fence};
@@ -141,8 +143,8 @@ pub(super) fn check(begins: &Begins<'_>, counted: bool) -> Result<Option<Usage>,
     let slices = asked.handoffs.unwrap_or(0).saturating_mul(parts(begins.pass));
     let begun = if counted { copies } else { 0 };
     handoffs(workflow, begins.fence, begun.saturating_add(slices))?;
-    let used = begins.pass.audit.used.as_ref();
-    let usage = used.and_then(|used| usage(&begins.world.policy, used));
+    let (used, report) = (&begins.pass.audit.used, &begins.pass.context.report);
+    let usage = usage(&begins.world.policy, used.as_ref(), report.as_deref());
     let payer = workflow.payer(begins.fence);
     if let Some(usage) = &usage {
         fits(workflow, payer, usage.tokens, usage.cost)?;
@@ -172,10 +174,15 @@ fn parts(pass: &Pass) -> u32 {
 }
 
 /// What a holder used, with what it costs; nothing if it says nothing.
-pub(in crate::decide) fn usage(policy: &Policy, used: &Used) -> Option<Usage> {
-    let tokens = used.tokens_consumed?;
+pub(in crate::decide) fn usage(
+    policy: &Policy,
+    used: Option<&Used>,
+    report: Option<&Report>,
+) -> Option<Usage> {
+    let used = used.cloned().unwrap_or_default();
+    let tokens = tokens_said(used.tokens_consumed, used.output_tokens, report)?;
     let cost = policy.cost(tokens, used.output_tokens, used.model.as_ref());
-    Some(Usage { tokens, model: used.model.clone(), cost })
+    Some(Usage { tokens, model: used.model, cost })
 }
 
 fn agents(begins: &Begins<'_>) -> Result<(), Refusal> {

@@ -60,8 +60,8 @@ pub(super) fn decide(
     let (variables, report) = (sender.changes, pass.context.report.clone());
     // What was used is told and charged as far as there is something left: whoever has nothing left
     // must still be able to ask.
-    let used = pass.audit.used.as_ref();
-    let usage = used.and_then(|used| limits::usage(&world.policy, used));
+    let (used, told) = (&pass.audit.used, &pass.context.report);
+    let usage = limits::usage(&world.policy, used.as_ref(), told.as_deref());
     let guarded = Guarded { usage, ..Guarded::default() };
     let events = vec![
         waits(workflow, sender.fence, handoff),
