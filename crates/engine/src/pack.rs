@@ -8,6 +8,7 @@ use baton_context::Tokenizer;
 use baton_context::history::{self, About, Plan};
 use baton_context::message::{Message, NotAMessage};
 use baton_protocol::command::{Command, History, Messages, Pass, Submission};
+use baton_protocol::count_masks_in;
 use baton_protocol::handoff::TransferMode;
 use baton_protocol::limits::SUMMARISER_WITHIN;
 use baton_protocol::reach::Argv;
@@ -59,6 +60,7 @@ impl Engine {
         };
         let plan = Plan::new(transfer, pass.kind.transfer_mode(), self.packing.tokenizer);
         let messages = given.as_value().as_array().cloned().unwrap_or_default();
+        let masked = count_masks_in(given.as_value()).values().sum();
         let (summary, note) = match plan.mode {
             TransferMode::Summary => self.summarised(&messages).await?,
             TransferMode::Full | TransferMode::RelevantOnly => (None, None),
@@ -70,6 +72,7 @@ impl Engine {
         });
         let mut packed = packed.await.map_err(broken)?.map_err(refused)?;
         packed.transferred.notes.extend(note);
+        packed.transferred.masked = masked;
         let json = BodyJson::try_from(Value::Array(packed.messages)).map_err(|error| {
             let why = format!("what would travel of the conversation is {error}");
             Refusal::BadHistory { why: why + "; set max_tokens, or transfer_mode relevant_only" }

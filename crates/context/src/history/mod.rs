@@ -116,6 +116,7 @@ pub fn pack(
         messages: 0,
         tokens_before: tokens(&list),
         tokens: 0,
+        masked: 0,
         source,
         repairs: Vec::new(),
         notes: Vec::new(),

@@ -113,6 +113,8 @@ pub(super) fn says_secret(name: &str, rules: &Rules) -> Option<Sure> {
     let before = before.last().map(String::as_str);
     match last.as_str() {
         last if STRONG.contains(&last) => Some(Sure::Strong),
+        // `PGPASSWORD` and `rootpasswd` are written as one word.
+        last if last.ends_with("password") || last.ends_with("passwd") => Some(Sure::Strong),
         "key" if before.is_some_and(|word| KEYS.contains(&word)) => Some(Sure::Strong),
         "pwd" if before.is_some() => Some(Sure::Strong),
         "token" if before.is_some_and(|word| NO_TOKENS.contains(&word)) => None,
