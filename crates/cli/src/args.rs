@@ -104,7 +104,7 @@ const HELP_WIDTH_MAX: usize = 100;
 
 /// The verbs by theme, in the order in which a newcomer meets them.
 const THEMES: &[(&str, &[&str])] = &[
-    ("Set up", &["init", "agent", "token", "completions"]),
+    ("Set up", &["init", "agent", "token", "secrets", "completions"]),
     ("Pass work", &["start", "pass", "escalate", "goto", "wait", "cancel", "reassign"]),
     (
         "Take work",

@@ -56,6 +56,7 @@ const TAKEN_OVER_BEGINNINGS: &[&str] = &["LC_", "XDG_"];
 pub(crate) fn launch(workspace: &Workspace) -> Result<(), Failure> {
     // A mistake in the settings is better told here than from the end of a log.
     workspace.settings()?;
+    workspace.secret_rules()?;
     let run = workspace.run();
     let unusable = |error: std::io::Error| {
         let sentence = format!("cannot use {}: {error}", run.display());

@@ -1,19 +1,21 @@
 //! Where the work is: finds the folder that holds `.baton/`, and makes one.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use baton_context::Tokenizer;
 use baton_engine::{Allow, Packing};
+use baton_protocol::Rules;
 use baton_protocol::limits::SUMMARISER_WITHIN;
 use baton_protocol::reach::Argv;
 use baton_protocol::retention::Retention;
 use baton_protocol::time::Allowance;
 use baton_server::Socket;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::failure::{Exit, Failure};
 use crate::show::text::cut;
@@ -25,6 +27,8 @@ const FOLDER: &str = ".baton";
 const IDLE_AFTER: Duration = Duration::from_secs(30 * 60);
 /// How many requests one token may send in a second unless the configuration says otherwise.
 const REQUESTS_PER_SECOND: u32 = 200;
+/// Bytes of a file with rules for secrets.
+const RULES_BYTES_MAX: u64 = 256 * 1024;
 
 const CONFIG: &str = r#"# Settings of this workspace. Everything here is optional; what is
 # commented out shows the value that holds without it.
@@ -62,6 +66,10 @@ const CONFIG: &str = r#"# Settings of this workspace. Everything here is optiona
 # tokenizer = "o200k_base"
 # summariser = ["llm", "-s", "Summarise this for a colleague who takes over."]
 # summariser_within = "30s"
+
+# Which further secrets are masked, seen from the workspace; docs/secrets.md tells what it may say.
+# [secrets]
+# rules = ".baton/secrets.toml"
 
 # Which addresses agents may be called at beside the public network: addresses, ranges, or a host
 # with its port.
@@ -142,23 +150,37 @@ impl Workspace {
         ledger.is_ok_and(|held| matches!(held.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// What its configuration says.
-    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
-        let path = self.root.join(FOLDER).join("config.toml");
-        let text = match fs::read_to_string(&path) {
+    /// Which secrets are masked beside those that Baton knows. No file means no more.
+    pub(crate) fn secret_rules(&self) -> Result<Rules, Failure> {
+        let named = self.config()?.secrets.rules;
+        let usual = self.root.join(FOLDER).join("secrets.toml");
+        let path = named.as_ref().map_or(usual, |named| self.root.join(named));
+        let text = match read_limited(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            // One that was named must be there, or what it says would be left unmasked in silence.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => {
+                return Ok(Rules::default());
+            }
             Err(error) => {
                 let sentence = format!("cannot read {}: {error}", path.display());
-                return Err(Failure::failed(sentence, "check the file's permissions"));
+                return Err(Failure::failed(sentence, "correct `rules` under [secrets]"));
             }
         };
-        let config = parse(&text).map_err(|why| {
-            Failure::usage(
-                format!("{}: {why}", path.display()),
-                "correct that line, or remove it: every setting is optional",
-            )
-        })?;
+        parse(&text).map_err(|why| {
+            let hint = "correct that rule; docs/secrets.md tells what it may say";
+            Failure::usage(format!("{}: {why}", path.display()), hint)
+        })
+    }
+
+    /// Has these rules hold for this process.
+    pub(crate) fn set_secret_rules(&self) -> Result<(), Failure> {
+        let rules = self.secret_rules()?;
+        rules.set().map_err(|error| Failure::failed(error.to_string(), "this is a bug; tell us"))
+    }
+
+    /// What its configuration says.
+    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
+        let config = self.config()?;
         let project = self.root.file_name().unwrap_or_default().to_string_lossy();
         let from_root = |dir: String| self.root.join(dir.replace("<project>", &project));
         Ok(Settings {
@@ -179,6 +201,35 @@ impl Workspace {
             otlp: config.telemetry.otlp.map(|Collector(address)| address),
         })
     }
+
+    fn config(&self) -> Result<Config, Failure> {
+        let path = self.root.join(FOLDER).join("config.toml");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                let sentence = format!("cannot read {}: {error}", path.display());
+                return Err(Failure::failed(sentence, "check the file's permissions"));
+            }
+        };
+        parse(&text).map_err(|why| {
+            Failure::usage(
+                format!("{}: {why}", path.display()),
+                "correct that line, or remove it: every setting is optional",
+            )
+        })
+    }
+}
+
+/// A file of a size that a person would write.
+fn read_limited(path: &Path) -> io::Result<String> {
+    let file = File::open(path)?;
+    let mut text = String::new();
+    file.take(RULES_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > RULES_BYTES_MAX {
+        return Err(io::Error::other(format!("it is larger than {RULES_BYTES_MAX} bytes")));
+    }
+    Ok(text)
 }
 
 fn missing(sentence: &str) -> Failure {
@@ -215,6 +266,8 @@ struct Config {
     telemetry: Telemetry,
     #[serde(default)]
     context: Context,
+    #[serde(default)]
+    secrets: Secrets,
 }
 
 /// How conversations travel.
@@ -232,6 +285,12 @@ impl From<Context> for Packing {
         let within = summariser_within.unwrap_or(SUMMARISER_WITHIN);
         Self { tokenizer, summariser, within }
     }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Secrets {
+    rules: Option<PathBuf>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -343,7 +402,7 @@ pub(crate) fn idle(text: &str) -> Result<Option<Duration>, String> {
 }
 
 /// Reads the settings; what is wrong is told on one line, with its line number.
-fn parse(text: &str) -> Result<Config, String> {
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
         let said = error.message().lines().collect::<Vec<_>>().join(" ");
@@ -357,21 +416,21 @@ mod tests {
 
     #[test]
     fn a_fresh_configuration_means_the_defaults() {
-        let config = parse(CONFIG).expect("our own configuration");
+        let config = parse::<Config>(CONFIG).expect("our own configuration");
         assert_eq!(config.idle_after, None);
         let uncommented = CONFIG.replace("# idle_after", "idle_after");
-        let config = parse(&uncommented).expect("our own configuration");
+        let config = parse::<Config>(&uncommented).expect("our own configuration");
         assert_eq!(config.idle_after, Some(Idle(Some(IDLE_AFTER))));
         let uncommented = uncommented.replace("# [ret", "[ret").replace("# clo", "clo");
-        let config = parse(&uncommented).expect("our own configuration");
+        let config = parse::<Config>(&uncommented).expect("our own configuration");
         assert_eq!(config.retention, Some(Kept(Retention::default())));
-        let never = parse("idle_after = \"never\"").expect("a setting");
+        let never = parse::<Config>("idle_after = \"never\"").expect("a setting");
         assert_eq!(never.idle_after, Some(Idle(None)));
     }
 
     #[test]
     fn a_wrong_setting_is_named_with_its_line() {
-        let said = |text: &str| parse(text).expect_err("a wrong setting");
+        let said = |text: &str| parse::<Config>(text).expect_err("a wrong setting");
         let unknown = said("\nidle_afer = \"1m\"\n");
         let expected = "line 2: unknown field `idle_afer`, expected one of `idle_after`, ";
         assert!(unknown.starts_with(expected), "{unknown}");

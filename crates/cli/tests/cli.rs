@@ -20,6 +20,8 @@ mod packet;
 mod past;
 #[path = "cli/runs.rs"]
 mod runs;
+#[path = "cli/secrets.rs"]
+mod secrets;
 #[path = "cli/service.rs"]
 mod service;
 #[path = "cli/switch.rs"]

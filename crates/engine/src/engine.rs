@@ -122,6 +122,8 @@ impl Engine {
             _ => None,
         };
         let submission = self.pack(submission).await?;
+        // Before large bodies go beside the ledger, where they would not be seen.
+        let masks = Meter::masks(&submission.command);
         let submission = self.look_up(self.stow(submission).await?).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
@@ -145,6 +147,7 @@ impl Engine {
         };
         self.credentials.note(&recorded.events);
         self.meter.used(&actor.agent(), &recorded.events);
+        self.meter.masked(masks);
         match recorded.asked == asked {
             true => Ok(answer(recorded)),
             false => Err(Refusal::KeyReused.into()),

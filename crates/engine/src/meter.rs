@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use baton_protocol::command::Command;
 use baton_protocol::event::Event;
 use baton_protocol::handoff::Detail;
 use baton_protocol::id::AgentId;
 use baton_protocol::refusal::Refusal;
+use baton_protocol::{Masks, count_masks};
 use baton_store::Synced;
 
 use crate::latency::Latencies;
@@ -23,6 +25,9 @@ const SYNC_BYTES: &[u64] =
     &[512, 1_024, 2_048, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 8_388_608];
 /// Bounds of what one sync makes durable, in records.
 const SYNC_RECORDS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];
+
+/// Kinds of secrets that are counted apart.
+const MASKED_KINDS_MAX: usize = 150;
 
 /// Counts of values by size.
 #[derive(Debug)]
@@ -88,6 +93,8 @@ pub struct Meter {
     refusals: Box<[AtomicU64]>,
     /// Tokens that agents said they used.
     tokens: Mutex<BTreeMap<AgentId, u64>>,
+    /// Secrets that were masked in what was recorded, by kind.
+    masked: Mutex<BTreeMap<String, u64>>,
     pub(crate) latencies: Latencies,
 }
 
@@ -99,6 +106,7 @@ impl Default for Meter {
             sync_records: Histogram::new(SYNC_RECORDS),
             refusals: Refusal::CODES.iter().map(|_| AtomicU64::new(0)).collect(),
             tokens: Mutex::default(),
+            masked: Mutex::default(),
             latencies: Latencies::default(),
         }
     }
@@ -127,6 +135,31 @@ impl Meter {
         }
         let mut all = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         *all.entry(agent.clone()).or_default() += tokens;
+    }
+
+    /// What is masked in a command. Whoever asks may have masked it before it came here, so the
+    /// masks are counted and not the masking.
+    pub(crate) fn masks(command: &Command) -> Masks {
+        serde_json::to_string(command).map(|text| count_masks(&text)).unwrap_or_default()
+    }
+
+    /// Counts secrets that were masked.
+    pub(crate) fn masked(&self, masks: Masks) {
+        if masks.is_empty() {
+            return;
+        }
+        let mut all = self.masked.lock().unwrap_or_else(PoisonError::into_inner);
+        for (kind, count) in masks {
+            // Anybody can write something that looks like a mask, and must not fill our memory.
+            let known = all.contains_key(&kind) || all.len() < MASKED_KINDS_MAX;
+            let kind = if known { kind } else { "other".to_owned() };
+            *all.entry(kind).or_default() += u64::from(count);
+        }
+    }
+
+    /// Each kind of secret with how often it was masked in what was recorded.
+    pub fn masked_kinds(&self) -> BTreeMap<String, u64> {
+        self.masked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Each code of a refusal that was met, with how often.

@@ -1,27 +1,21 @@
 //! What travels of a conversation: packed before it is decided, so that what is recorded, approved
 //! and received is the same.
 
-use std::process::Stdio;
-use std::time::Duration;
-
 use baton_context::Tokenizer;
 use baton_context::history::{self, About, Plan};
-use baton_context::message::{Message, NotAMessage};
+use baton_context::message::NotAMessage;
 use baton_protocol::command::{Command, History, Messages, Pass, Submission};
-use baton_protocol::handoff::TransferMode;
+use baton_protocol::count_masks_in;
+use baton_protocol::handoff::{Include, TransferMode};
 use baton_protocol::limits::SUMMARISER_WITHIN;
 use baton_protocol::reach::Argv;
 use baton_protocol::refusal::Refusal;
 use baton_protocol::text::{Body, BodyJson};
 use baton_protocol::time::Allowance;
-use baton_store::LedgerError;
+use baton_store::{LedgerError, Scope};
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::engine::{Engine, SubmitError};
-
-/// Bytes of a summariser's answer; whatever it says beyond is not read.
-const SUMMARY_BYTES_MAX: u64 = 256 * 1024;
 
 /// How conversations are packed in a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,51 +45,63 @@ impl Engine {
 
     /// Packs the conversation of a pass.
     pub(crate) async fn pack(&self, mut submission: Submission) -> Result<Submission, SubmitError> {
-        let Command::Pass(pass) = &mut submission.command else { return Ok(submission) };
+        let Command::Pass(pass) = &submission.command else { return Ok(submission) };
         let Some(History { messages: Messages::Given(given), transfer, .. }) =
             &pass.context.conversation_history
         else {
             return Ok(submission);
         };
+        let about = Words::of(pass);
         let plan = Plan::new(transfer, pass.kind.transfer_mode(), self.packing.tokenizer);
         let messages = given.as_value().as_array().cloned().unwrap_or_default();
+        let masked = count_masks_in(given.as_value()).values().sum();
         let (summary, note) = match plan.mode {
-            TransferMode::Summary => self.summarised(&messages).await?,
+            TransferMode::Summary => self.summarised(&submission, &messages, plan.include).await?,
             TransferMode::Full | TransferMode::RelevantOnly => (None, None),
         };
-        let about = Words::of(pass);
         // The first time, the vocabulary is unpacked; a long conversation takes its time as well.
         let packed = tokio::task::spawn_blocking(move || {
             history::pack(messages, &plan, &about.borrowed(), summary)
         });
         let mut packed = packed.await.map_err(broken)?.map_err(refused)?;
         packed.transferred.notes.extend(note);
+        packed.transferred.masked = masked;
         let json = BodyJson::try_from(Value::Array(packed.messages)).map_err(|error| {
             let why = format!("what would travel of the conversation is {error}");
             Refusal::BadHistory { why: why + "; set max_tokens, or transfer_mode relevant_only" }
         })?;
         let history = History::packed(Body::Inline(json), Some(packed.transferred));
-        pass.context.conversation_history = Some(history);
+        if let Command::Pass(pass) = &mut submission.command {
+            pass.context.conversation_history = Some(history);
+        }
         Ok(submission)
     }
 
     /// What the configured summariser makes of a conversation, or what to note of why it did not.
+    ///
+    /// It is asked only about a pass that would be taken as things are: it may cost money.
     async fn summarised(
         &self,
+        submission: &Submission,
         messages: &[Value],
+        include: Include,
     ) -> Result<(Option<String>, Option<String>), SubmitError> {
         let Some(argv) = &self.packing.summariser else { return Ok((None, None)) };
-        let told = told(messages).map_err(refused)?;
-        let within = Duration::from_micros(self.packing.within.as_micros().unsigned_abs());
-        Ok(match tokio::time::timeout(within, run(argv, told)).await {
-            Ok(Ok(summary)) => (Some(summary), None),
-            Ok(Err(why)) => (None, Some(format!("the summariser {why}; this is an extract"))),
-            Err(_) => {
-                let within = self.packing.within;
-                let why = format!("the summariser did not answer within {within}");
-                (None, Some(why + "; this is an extract"))
-            }
+        let told = history::told(messages, include).map_err(refused)?;
+        if !self.would_be_taken(submission).await? {
+            return Ok((None, None));
+        }
+        Ok(match self.summary(argv, self.packing.within, told).await {
+            Ok(summary) => (Some(summary), None),
+            Err(why) => (None, Some(format!("the summariser {why}; this is an extract"))),
         })
+    }
+
+    /// Whether the rules would say yes if they were asked now.
+    async fn would_be_taken(&self, submission: &Submission) -> Result<bool, LedgerError> {
+        let (judge, now, submission) = (self.judge.clone(), self.clock.now(), submission.clone());
+        self.look(Scope::Everything, move |world| judge.decide(world, &submission, now).is_ok())
+            .await
     }
 }
 
@@ -118,55 +124,6 @@ impl Words {
 
     fn borrowed(&self) -> About<'_> {
         About { task: &self.task, reason: &self.reason, files: &self.files }
-    }
-}
-
-/// A conversation as plain text: who said what.
-fn told(messages: &[Value]) -> Result<String, NotAMessage> {
-    let mut text = String::new();
-    for (index, value) in messages.iter().enumerate() {
-        let message = Message::read(index, value.clone())?;
-        for part in message.parts.iter().filter(|part| !part.text.is_empty()) {
-            text.push_str(&format!("{}: {}\n\n", message.role, part.text));
-        }
-    }
-    Ok(text)
-}
-
-/// Runs a summariser: the conversation in, its summary out.
-async fn run(argv: &Argv, conversation: String) -> Result<String, String> {
-    let mut command = tokio::process::Command::new(argv.program());
-    command
-        .args(argv.arguments())
-        // A process that Baton starts is never the operator.
-        .env("BATON_AGENT", "summariser")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true);
-    let mut child = command.spawn().map_err(|error| format!("could not start: {error}"))?;
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let write = async {
-        if let Some(mut stdin) = stdin {
-            // One that has read enough may stop reading.
-            let _ = stdin.write_all(conversation.as_bytes()).await;
-        }
-    };
-    let read = async {
-        let mut said = Vec::new();
-        if let Some(stdout) = stdout {
-            stdout.take(SUMMARY_BYTES_MAX).read_to_end(&mut said).await?;
-        }
-        Ok::<_, std::io::Error>(said)
-    };
-    let ((), said) = tokio::join!(write, read);
-    let said = said.map_err(|error| format!("could not be heard: {error}"))?;
-    let status = child.wait().await.map_err(|error| format!("was lost: {error}"))?;
-    let text = String::from_utf8_lossy(&said).trim().to_owned();
-    match (status.success(), text.is_empty()) {
-        (true, false) => Ok(baton_protocol::mask(&text).into_owned()),
-        (true, true) => Err("said nothing".to_owned()),
-        (false, _) => Err(format!("ended with {status}")),
     }
 }
 

@@ -37,5 +37,5 @@ mod world;
 
 pub use decide::{Moves, asked_again, begun_under, content_hash, decide, plain};
 pub use evolve::evolve;
-pub use mask::mask;
+pub use mask::{Masks, Rules, RulesError, RulesSet, count_masks, count_masks_in, mask};
 pub use world::{Timer, World};

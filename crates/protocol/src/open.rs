@@ -106,6 +106,7 @@ impl OpenKeys {
 
     /// Keeps one more; the last word on a key stands.
     pub fn insert(&mut self, key: Label, value: VariableValue) -> Result<(), OpenError> {
+        let value = value.named(key.as_str());
         self.0.insert(key, value);
         self.fits()
     }
@@ -134,7 +135,11 @@ impl TryFrom<BTreeMap<Label, VariableValue>> for OpenKeys {
     type Error = OpenError;
 
     fn try_from(keys: BTreeMap<Label, VariableValue>) -> Result<Self, OpenError> {
-        let keys = Self(keys);
+        let named = keys.into_iter().map(|(key, value)| {
+            let value = value.named(key.as_str());
+            (key, value)
+        });
+        let keys = Self(named.collect());
         keys.fits()?;
         Ok(keys)
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::limits::{
     BODY_BYTES_MAX, HISTORY_BYTES_MAX, JSON_DEPTH_MAX, TEXT_BYTES_MAX, VALUE_BYTES_MAX,
 };
-use crate::mask::mask;
+use crate::mask::{mask, named_secret};
 
 /// Why a text or a JSON value is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -117,6 +117,13 @@ impl<const BYTES_MAX: usize> Json<BYTES_MAX> {
         &self.0
     }
 
+    /// The same as it is kept under this name, which may say that it is a secret.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        mask_named(name, &mut self.0);
+        self
+    }
+
     /// How many bytes it takes as JSON, near enough to decide where it is kept.
     pub fn weight(&self) -> usize {
         weight(&self.0, 0).unwrap_or(usize::MAX)
@@ -182,8 +189,20 @@ fn mask_strings(value: &mut Value) {
                 let named = std::mem::take(fields).into_iter();
                 *fields = named.map(|(name, value)| (mask(&name).into_owned(), value)).collect();
             }
-            fields.values_mut().for_each(mask_strings);
+            for (name, value) in fields {
+                mask_strings(value);
+                mask_named(name, value);
+            }
         }
+    }
+}
+
+/// Masks a string whose name says that it is a secret.
+fn mask_named(name: &str, value: &mut Value) {
+    if let Value::String(text) = value
+        && let Some(masked) = named_secret(name, text)
+    {
+        masked.clone_into(text);
     }
 }
 

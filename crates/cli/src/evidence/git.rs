@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use baton_protocol::mask;
 use serde::Serialize;
 
 /// How long one question to git may take.
@@ -67,7 +68,8 @@ pub(crate) fn repository(folder: &Path) -> Option<Repository> {
     // Before the first commit there is no HEAD to compare with.
     let diff_stat = diff(&["HEAD"]).or_else(|| diff(&["--cached"])).unwrap_or_default();
     let log = ask(&["log", "-n", COMMITS, "--no-show-signature", "--format=%h %s"]);
-    let commits = lossy(&log.unwrap_or_default()).lines().map(str::to_owned).collect();
+    let told = lossy(&log.unwrap_or_default());
+    let commits = told.lines().map(|line| mask(line).into_owned()).collect();
     Some(Repository { root, branch, diff_stat, files, committed, commits })
 }
 

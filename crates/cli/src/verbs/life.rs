@@ -154,7 +154,12 @@ fn over(event: &Value, audit: &Value) -> Vec<Told> {
     let returned = match (&event["result"], &event["detail"]["result"]) {
         (Value::Null, other) | (other, _) => other,
     };
-    if !returned.is_null() {
+    let checked = !returned["evidence"].is_null();
+    if checked && event["type"] == "failed" {
+        steps.push((8, Some("check"), "failed".to_owned()));
+    } else if checked {
+        steps.push((8, Some("check"), "passed".to_owned()));
+    } else if !returned.is_null() {
         steps.push((8, None, text(&returned["status"])));
     } else if sequential && event["type"] == "completed" {
         steps.push((8, None, format!("none: {} owns the work now", text(&audit["to_agent"]))));

@@ -31,6 +31,7 @@ mod reached;
 mod reassign;
 mod replay;
 mod rows;
+mod secrets;
 mod serve;
 mod show;
 mod start;
@@ -62,6 +63,7 @@ pub(crate) enum Verb {
     Init(init::Init),
     Agent(agent::Agent),
     Token(token::Token),
+    Secrets(secrets::Secrets),
     Start(start::Start),
     Pass(Box<pass::Pass>),
     Escalate(escalate::Escalate),
@@ -114,6 +116,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Bench(bench) => bench.run(out),
         Verb::Switch(switch) => switch.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),
+        Verb::Secrets(secrets) => secrets.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Serve(serve) => serve.run(&Workspace::find(global.workspace.as_deref())?),
         Verb::Agent(agent) => agent.run(&session(global, out)?),
         Verb::Token(token) => token.run(&session(global, out)?),

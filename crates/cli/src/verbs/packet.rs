@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use baton_context::{Draft, Tokenizer, TranscriptKind, agent_named};
+use baton_protocol::count_masks;
 use baton_protocol::id::AgentId;
 use clap::Args;
 use serde_json::json;
 
 use super::draft::{Evidence, Given, told};
+use super::secrets::told as masks_told;
 use crate::failure::Failure;
 use crate::shelf::{Inventory, Shelf};
 use crate::show::Output;
@@ -53,6 +55,9 @@ impl Packet {
         workspace: Result<Workspace, Failure>,
         out: Output,
     ) -> Result<(), Failure> {
+        if let Ok(workspace) = &workspace {
+            workspace.set_secret_rules()?;
+        }
         let tokenizer = Tokenizer::default();
         let evidence = Evidence::of_all(&current_folder()?, self.transcript.as_deref())?;
         let shelf = Shelf::of(self.handoffs.as_deref(), workspace);
@@ -77,12 +82,14 @@ impl Packet {
             }
             _ => (gathered.compact(out.begun, tokenizer)?, None),
         };
+        let masked = count_masks(&compact.yaml);
         if out.json {
             return out.value(&json!({
                 "yaml": compact.yaml,
                 "tokens": compact.tokens,
                 "tokenizer": tokenizer.to_string(),
                 "cuts": compact.cuts,
+                "masked": masked,
                 "missing": missing,
                 "evidence": evidence,
                 "notes": inventory.notes,
@@ -92,6 +99,7 @@ impl Packet {
         out.write(&compact.yaml)?;
         evidence.sources().iter().for_each(|source| out.note(source));
         told(&compact.cuts).for_each(|cut| out.note(&cut));
+        masks_told(&masked).iter().for_each(|masked| out.note(masked));
         if !missing.is_empty() {
             out.note(&format!("not found: {}", missing.join(", ")));
         }

@@ -1,7 +1,8 @@
 //! Tables and lists that several verbs show.
 
 use baton_engine::view::{
-    BroadcastView, EscalationView, HandoffLine, HoldView, VerificationView, WorkflowLine,
+    BroadcastView, EscalationView, HandoffLine, HoldView, Verification, VerificationView,
+    WorkflowLine,
 };
 use baton_protocol::artifact::Artifact;
 use baton_protocol::course::{Metrics, WorkflowState};
@@ -139,10 +140,24 @@ pub(crate) fn holds(holds: &[HoldView], now: Timestamp) -> Table {
                 (None, None) => "-".to_owned(),
             },
             hold.title.clone(),
-            hold.progress.clone().unwrap_or_else(|| "-".to_owned()),
+            match (&hold.verification, &hold.progress) {
+                (Some(known), _) => checked(known.standing),
+                (None, Some(words)) => words.clone(),
+                (None, None) => "-".to_owned(),
+            },
         ]);
     }
     table
+}
+
+/// How it stands with what was returned under a hold that goes on.
+fn checked(standing: Verification) -> String {
+    match standing {
+        Verification::Reported => "returned; its checks run",
+        Verification::Unverified => "its checks failed; `baton show` tells why",
+        Verification::Verified => "verified",
+    }
+    .to_owned()
 }
 
 /// The variables that somebody wrote; those that Baton keeps are shown elsewhere.

@@ -100,6 +100,8 @@ fn idle_after(text: &str) -> Result<IdleAfter, String> {
 impl Serve {
     pub(crate) fn run(self, workspace: &Workspace) -> Result<(), Failure> {
         let settings = workspace.settings()?;
+        // Before the ledger is opened: reading it parses texts.
+        workspace.set_secret_rules()?;
         let configured = settings.idle_after;
         let idle_after = match (self.idle_after, self.background) {
             (Some(IdleAfter(after)), _) => after,

@@ -92,6 +92,7 @@ fn show_compact(session: &Session, id: HandoffId) -> Result<(), Failure> {
     session.out.answer(&reply, |page| {
         let made: CompactView = reply.read()?;
         made.yaml.lines().for_each(|line| page.line(line));
+        made.cuts.iter().for_each(|cut| session.out.note(cut));
         Ok(())
     })
 }

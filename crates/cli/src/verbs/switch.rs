@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use baton_context::{AgentProfile, Artifact, Compact, Draft, Tokenizer, agent_named};
+use baton_protocol::count_masks;
 use baton_protocol::id::AgentId;
 use baton_protocol::limits::PROFILE_BYTES_MAX;
 use clap::Args;
@@ -12,6 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::draft::{Evidence, Given, Placed, told};
+use super::secrets::told as masks_told;
 use crate::failure::{Exit, Failure};
 use crate::shelf::{Kept, Shelf};
 use crate::show::Output;
@@ -82,6 +84,9 @@ impl Switch {
         workspace: Result<Workspace, Failure>,
         out: Output,
     ) -> Result<(), Failure> {
+        if let Ok(workspace) = &workspace {
+            workspace.set_secret_rules()?;
+        }
         let tokenizer = Tokenizer::default();
         let here = current_folder()?;
         let root = workspace.as_ref().map_or(here.clone(), |found| found.root().to_owned());
@@ -109,6 +114,7 @@ impl Switch {
         notes.extend(sources);
         notes.extend(dropped.iter().map(|path| format!("dropped {}", path.display())));
         notes.extend(told(&compact.cuts));
+        notes.extend(masks_told(&count_masks(&compact.yaml)));
         if !missing.is_empty() {
             notes.push(format!("left empty: {}", missing.join(", ")));
         }
@@ -259,6 +265,7 @@ impl Done<'_> {
             "written": self.written.display().to_string(),
             "dropped": dropped.iter().map(|it| it.display().to_string()).collect::<Vec<_>>(),
             "cuts": self.compact.cuts,
+            "masked": count_masks(&self.compact.yaml),
             "notes": notes,
             "tokenizer": tokenizer.to_string(),
             "tokens": self.account,

@@ -164,4 +164,7 @@ pub(crate) fn ended(page: &mut Page, view: &HandoffView) {
     if let Some(result) = &view.result {
         rows::result(page, result);
     }
+    if let Some(known) = view.verification.as_ref().filter(|known| known.evidence.is_some()) {
+        rows::verification(page, known);
+    }
 }

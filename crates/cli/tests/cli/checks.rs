@@ -91,7 +91,7 @@ fn a_command_agent_is_run_again_with_what_its_checks_showed() {
     let shown = desk.json(&["show", &handoff]);
     assert_eq!(shown["state"], "failed", "{shown}");
     assert_eq!(shown["verification"]["evidence"]["checks"][0]["code"], 2, "{shown}");
-    assert_eq!(shown["verification"]["failed"], 2, "{shown}");
+    assert_eq!(shown["verification"]["failed"], 3, "{shown}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::Tokenizer;
-use crate::message::{Message, NotAMessage, PartKind, Role};
+use crate::message::{Message, NotAMessage, Part, PartKind, Role};
 use crate::pairing::{self, Repairs};
 use crate::rank::Query;
 use choose::Limits;
@@ -116,6 +116,7 @@ pub fn pack(
         messages: 0,
         tokens_before: tokens(&list),
         tokens: 0,
+        masked: 0,
         source,
         repairs: Vec::new(),
         notes: Vec::new(),
@@ -137,6 +138,25 @@ pub fn pack(
     transferred.messages = number(list.len());
     transferred.tokens = tokens(&list);
     Ok(Packed { messages: list.into_iter().map(Message::into_value).collect(), transferred })
+}
+
+/// A conversation as plain text, for a program that summarises: who said what, of what may travel.
+///
+/// # Errors
+///
+/// When something in the list is no message.
+pub fn told(messages: &[Value], include: Include) -> Result<String, NotAMessage> {
+    let mut text = String::new();
+    for (index, value) in messages.iter().enumerate() {
+        let read = Message::read(index, value.clone())?;
+        let Some(message) = including(read, include) else { continue };
+        let heard =
+            |part: &&Part| !part.text.is_empty() && (include.tool_results || !part.is_result());
+        for part in message.parts.iter().filter(heard) {
+            text.push_str(&format!("{}: {}\n\n", message.role, part.text));
+        }
+    }
+    Ok(text)
 }
 
 fn number(count: usize) -> u32 {

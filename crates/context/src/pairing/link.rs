@@ -54,6 +54,8 @@ struct Walk<'a> {
     latest: HashMap<&'a str, (usize, &'a str)>,
     /// All ids there are, so that a new one is new.
     taken: HashSet<String>,
+    /// The last number that was put behind each id.
+    counts: HashMap<&'a str, usize>,
     /// New ids by the call they were given to.
     given: HashMap<usize, String>,
     /// Calls without an id that wait for a result, oldest first.
@@ -114,8 +116,13 @@ impl<'a> Walk<'a> {
                 self.links.dropped.push((at, Why::CalledTwice));
                 return;
             }
-            let fresh = (2..).map(|count| format!("{id}-{count}"));
-            let new = fresh.into_iter().find(|new| !self.taken.contains(new)).unwrap_or_default();
+            // Counted on from the last: some use one id for every call.
+            let count = self.counts.entry(id).or_insert(1);
+            let mut fresh = std::iter::repeat_with(|| {
+                *count += 1;
+                format!("{id}-{count}")
+            });
+            let new = fresh.find(|new| !self.taken.contains(new)).unwrap_or_default();
             self.taken.insert(new.clone());
             self.links.renamed.push((at, new.clone()));
             self.given.insert(number, new);

@@ -11,6 +11,7 @@ mod said;
 
 use std::collections::VecDeque;
 
+use baton_protocol::mask;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -122,15 +123,18 @@ impl Transcript {
             (Some((_, next)), None) => Some(next),
             (_, ahead) => ahead,
         };
+        // What is told of a transcript may be shown and sent anywhere.
+        let safe = |text: String| mask(&text).into_owned();
+        let all = |texts: Vec<String>| texts.into_iter().map(safe).collect();
         Found {
             kind: self.kind,
             folder: self.folder,
             branch: self.branch,
-            decisions: said.decisions,
+            decisions: all(said.decisions),
             files,
-            blockers,
-            current_task,
-            next_action,
+            blockers: all(blockers),
+            current_task: current_task.map(safe),
+            next_action: next_action.map(safe),
             lines: self.lines,
             skipped: self.skipped,
         }

@@ -13,6 +13,7 @@ mod orphan;
 mod outcome;
 mod output;
 mod sign;
+mod summarise;
 pub(crate) mod web;
 
 pub use guard::{Allow, AllowError};
@@ -65,6 +66,27 @@ pub(crate) struct Runs {
     turns: Mutex<HashMap<HandoffId, Weak<tokio::sync::Mutex<()>>>>,
     grown: watch::Sender<u64>,
     stopping: watch::Sender<bool>,
+    summarisers: Turns,
+}
+
+/// How many summarisers run at once.
+const SUMMARISERS_MAX: usize = 4;
+
+/// Whose turn it is.
+struct Turns(tokio::sync::Semaphore);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self(tokio::sync::Semaphore::new(SUMMARISERS_MAX))
+    }
+}
+
+impl std::ops::Deref for Turns {
+    type Target = tokio::sync::Semaphore;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -233,7 +233,11 @@ fn result(handoff: &Handoff, bodies: &mut Bodies) -> Option<Value> {
 
 fn artifacts(sight: Sight<'_>) -> Vec<Artifact> {
     let all = sight.workflow().artifacts.values();
-    all.filter(|artifact| !sight.hides(&artifact.created_by)).cloned().collect()
+    let seen = all.filter(|artifact| !sight.hides(&artifact.created_by));
+    let mut seen: Vec<Artifact> = seen.cloned().collect();
+    // Ids have no order; people think of the oldest first.
+    seen.sort_by_key(|artifact| artifact.created_at);
+    seen
 }
 
 /// The variables in the specification's shape. `status` is said where no variable says it.
@@ -355,6 +359,7 @@ fn hold_view(id: WorkflowId, workflow: &Workflow, (fence, hold): (&Fence, &Hold)
         owner: workflow.owner == *fence,
         due: handoff.and_then(|handoff| handoff.state.wake_at()).or(hold.due),
         waits_for: hold.suspended.map(|waiting| waiting.escalation),
+        verification: handoff.and_then(checks::verification),
         progress,
         locks: hold.locks.iter().cloned().collect(),
     }

@@ -391,6 +391,9 @@ pub struct HoldView {
     pub due: Option<Timestamp>,
     /// The handoff that carries its question, if it asked somebody above and waits.
     pub waits_for: Option<HandoffId>,
+    /// Whether what was returned under it is being checked, or did not pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<VerificationView>,
     /// The latest words on how it goes.
     pub progress: Option<String>,
     /// Files it has locked.

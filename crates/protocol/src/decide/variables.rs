@@ -122,7 +122,7 @@ fn merged(
     }
     match name.meaning() {
         Meaning::ReadOnly => Err(Refusal::ReadOnlyVariable { name: name.clone() }),
-        Meaning::Custom => Ok(value.clone()),
+        Meaning::Custom => Ok(value.clone().named(name.as_str())),
         Meaning::Word(words) => match value.as_value().as_str() {
             Some(word) if words.contains(&word) => Ok(value.clone()),
             Some(_) | None => {

@@ -377,7 +377,15 @@ fn failed(
             workflow.reported(result.report.as_deref().map(Report::cost).as_ref());
         });
     }
-    finish(world, id, handoff_id, true, |_| State::Failed { at, detail: detail.clone() });
+    finish(world, id, handoff_id, true, |handoff| {
+        if let Detail::Error { result: failed } = detail
+            && let Some(evidence) = &failed.evidence
+        {
+            handoff.unverified = handoff.unverified.saturating_add(1);
+            handoff.evidence = Some(evidence.clone());
+        }
+        State::Failed { at, detail: detail.clone() }
+    });
     resumed(world, id, handoff_id, at);
 }
 

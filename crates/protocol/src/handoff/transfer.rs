@@ -75,6 +75,9 @@ pub struct Transferred {
     pub tokens_before: u64,
     /// How many travel.
     pub tokens: u64,
+    /// How many secrets were masked in what there was.
+    #[serde(default, skip_serializing_if = "none")]
+    pub masked: u32,
     /// SHA-256 of what there was, as canonical JSON.
     pub source: String,
     /// What was mended so that every tool call has its one result, in the order of the messages.
@@ -84,4 +87,9 @@ pub struct Transferred {
     /// What else the receiver should know, such as a summariser that did not answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn none(count: &u32) -> bool {
+    *count == 0
 }

@@ -36,6 +36,7 @@ pub(super) struct Snapshot {
     refusals: Vec<(&'static str, u64)>,
     /// Tokens that agents used, by the names that their series have.
     tokens: BTreeMap<String, u64>,
+    masked: BTreeMap<String, u64>,
 }
 
 /// The agents by the names that their series have.
@@ -71,6 +72,7 @@ impl Snapshot {
             work: meter.work().collect(),
             refusals: meter.refusals().collect(),
             tokens,
+            masked: meter.masked_kinds(),
         })
     }
 }
@@ -165,6 +167,12 @@ impl Snapshot {
         for (agent, used) in &self.tokens {
             let labels = [("agent", agent.as_str())];
             tokens.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(used, None)?;
+        }
+        let help = "Secrets that were masked in commands before they were recorded, by kind";
+        let mut masked = page.encoder.encode_descriptor("masked", help, None, COUNTER)?;
+        for (kind, count) in &self.masked {
+            let labels = [("kind", kind.as_str())];
+            masked.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(count, None)?;
         }
         Ok(())
     }
