@@ -69,6 +69,24 @@ fn a_delegation_carries_a_summary_by_the_configured_program_or_an_extract() {
     let travels = shown["context"]["conversation_history"].to_string();
     assert!(travels.contains("in short") && travels.contains("402"), "{travels}");
 
+    // It hears only what may travel, is not asked about what would be refused anyway, and nothing
+    // of it stays.
+    by(r#"["sh", "-c", "echo ran >> ran; sleep 1000 & echo $! > pid; cat"]"#);
+    let thought = json!([
+        { "role": "user", "content": [{ "type": "text", "text": "Go on." }] },
+        { "role": "assistant", "content": [{ "type": "thinking", "thinking": "HIDDEN" }] },
+    ]);
+    fs::write(desk.path().join("thought.json"), thought.to_string()).expect("a file");
+    let words = ["pass", "--reason", "x", "--history", "thought.json", "--quiet", "--to"];
+    desk.run(&[&words[..], &["nobody"], &delegate].concat()).fails(4);
+    assert!(!desk.path().join("ran").exists(), "it was asked about what was refused");
+    let handoff = desk.run(&[&words[..], &["worker"], &delegate].concat()).ok();
+    let travels = desk.json(&["show", handoff.trim()])["context"].to_string();
+    assert!(travels.contains("Go on.") && !travels.contains("HIDDEN"), "{travels}");
+    let pid = fs::read_to_string(desk.path().join("pid")).expect("it ran");
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+
     by(r#"["false"]"#);
     let shown = pass(&desk, &delegate);
     let travels = shown["context"]["conversation_history"].to_string();

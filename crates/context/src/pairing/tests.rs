@@ -205,3 +205,19 @@ fn a_new_result_has_the_shape_of_its_call() {
         assert_eq!(values, [call, result]);
     }
 }
+
+#[test]
+fn one_id_for_every_call_is_mended_however_many_there_are() {
+    let calls = (0..10_000).flat_map(|n| {
+        let function = json!({ "name": "f", "arguments": format!("{{\"n\":{n}}}") });
+        let call = json!([{ "id": "c", "type": "function", "function": function }]);
+        [
+            json!({ "role": "assistant", "content": null, "tool_calls": call }),
+            json!({ "role": "tool", "tool_call_id": "c", "content": n.to_string() }),
+        ]
+    });
+    let read = |(index, value)| Message::read(index, value).unwrap();
+    let list: Vec<Message> = calls.enumerate().map(read).collect();
+    let mended = mend(list, Tokenizer::default(), &mut Repairs::default());
+    assert_eq!(mended.len(), 20_000);
+}
