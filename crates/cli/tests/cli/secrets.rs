@@ -101,11 +101,14 @@ fn a_filter_masks_what_comes_in_and_tells_how_often() {
     let (out, err, _) = filtered(&desk, &[], &text);
     let masked =
         "a [masked acme-key]\nDB_PASSWORD=[masked env-value]\nPATH=/usr/bin\n[masked jwt]\n";
-    assert_eq!((out.as_str(), err.trim()), (masked, "2 secrets masked: 1 acme-key, 1 env-value"));
+    assert_eq!(
+        (out.as_str(), err.trim()),
+        (masked, "note: 2 secrets masked: 1 acme-key, 1 env-value")
+    );
     let (out, ..) = filtered(&desk, &["--json"], &text);
     let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(told, json!({"text": masked, "masked": {"acme-key": 1, "env-value": 1}}));
-    assert_eq!(filtered(&desk, &[], "fine\n").1.trim(), "nothing was masked");
+    assert_eq!(filtered(&desk, &[], "fine\n").1.trim(), "note: nothing was masked");
 }
 
 #[test]

@@ -11,6 +11,8 @@ mod names;
 mod rules;
 mod shapes;
 #[cfg(test)]
+mod steps;
+#[cfg(test)]
 mod tests;
 mod value;
 
@@ -149,22 +151,6 @@ fn masked<'t, 'm>(text: &'t str, next: impl Fn(Place<'_>) -> Option<Secret<'m>>)
     }
     masked.push_str(&text[kept..]);
     Cow::Owned(masked)
-}
-
-/// Bytes that were looked at, so that a test can tell that no text makes masking slow.
-#[cfg(test)]
-pub(crate) mod steps {
-    use std::cell::Cell;
-
-    thread_local!(static COUNT: Cell<usize> = const { Cell::new(0) });
-
-    pub(crate) fn add(count: usize) {
-        COUNT.with(|steps| steps.set(steps.get() + count));
-    }
-
-    pub(crate) fn take() -> usize {
-        COUNT.with(|steps| steps.replace(0))
-    }
 }
 
 /// Notes that this many bytes were looked at once more.

@@ -168,6 +168,7 @@ const PLAIN: &[&str] = &[
     "DB_PASSWORD=${DB_PASSWORD}",
     "DB_PASSWORD=$DB_PASSWORD",
     "DB_PASSWORD=$(pass show db)",
+    "format!(\"DB_PASSWORD={password}\")",
     "DB_PASSWORD=changeme",
     "DB_PASSWORD=xxxxxxxx",
     "DB_PASSWORD=********",

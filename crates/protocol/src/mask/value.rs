@@ -162,6 +162,7 @@ pub(super) fn is_reference(value: &str) -> bool {
         || ["${", "{{", "#{", "$(", "%(", "<%"].iter().any(|mark| value.contains(mark))
         || inside('<', '>')
         || inside('{', '}')
+        || value.strip_prefix('{').is_some_and(name)
         || inside('%', '%')
         || value.contains(MASK_BEGIN.trim_end())
         || value.bytes().all(|b| b"*xX.-_?#".contains(&b))
@@ -172,11 +173,11 @@ fn is_no_secret(value: &str) -> bool {
     let few = value.chars().take(SECRET_CHARS_MIN).count() < SECRET_CHARS_MIN;
     let no_digits = !value.bytes().any(|b| b.is_ascii_digit());
     let identifier = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
-    let begins = |begin: &&str| lower.starts_with(*begin);
+    let begins = |begin: &str| lower.starts_with(begin);
     few || is_reference(value)
         || PLACEHOLDERS.contains(&lower.as_str())
         || FILL_IN.iter().any(|part| lower.contains(part))
-        || ELSEWHERE.iter().any(|begin| begins(&begin))
+        || ELSEWHERE.iter().any(|begin| begins(begin))
         || value.contains("://")
         // `password = get_password` and `--token TOKEN` name a secret once more.
         || no_digits && identifier && says_secret(value, &Rules::default()).is_some()
