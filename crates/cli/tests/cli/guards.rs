@@ -185,6 +185,10 @@ fn what_waits_is_told_to_its_receiver_nowhere() {
     }
     desk.run(&["approve", handoff.trim()]).ok();
     assert!(desk.run_with(&["show", handoff.trim()], &deployer).ok().contains("HIDDEN"));
+    // Who passes something on in an agent's name has passed it on.
+    let own = ["pass", "--as", "builder", "--to", "deployer", "--reason", "mine", "--quiet"];
+    let own = desk.run(&own).ok();
+    assert!(desk.run(&["approve", own.trim()]).fails(4).contains("approve_own"));
 }
 
 #[test]

@@ -130,6 +130,7 @@ impl Raise<'_> {
             risk_level: before.map(|terms| terms.risk_level).unwrap_or_default(),
             routing: Default::default(),
             checks: Vec::new(),
+            by_person: false,
             traceparent: before.and_then(|terms| {
                 let given = terms.traceparent?;
                 Some(TraceParent::of_handoff(Some(given), self.id, terms.id))

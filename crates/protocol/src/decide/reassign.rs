@@ -150,6 +150,7 @@ fn workflow(
             risk_level: Default::default(),
             routing: Default::default(),
             checks: Vec::new(),
+            by_person: true,
             traceparent: workflow.trace_under(id, workflow.owner),
         });
         let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &terms, now);

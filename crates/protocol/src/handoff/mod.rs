@@ -118,6 +118,9 @@ pub struct Terms {
     /// What must succeed before its return counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
+    /// Whether a person passed it, also in an agent's name: nobody approves its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_person: bool,
     /// The span under which it was passed, if a trace was given; the work goes on in that trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<TraceParent>,

@@ -34,6 +34,7 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         risk_level: Default::default(),
         routing: Default::default(),
         checks: Vec::new(),
+        by_person: false,
         traceparent: None,
     };
     Handoff {

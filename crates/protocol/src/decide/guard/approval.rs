@@ -207,10 +207,11 @@ fn not_own(
     handoff: &Handoff,
 ) -> Result<(), Refusal> {
     let who = ask.actor.agent();
-    let mut lineage = workflow.above(handoff).map(|above| &above.terms.from_agent);
+    // Whoever acts in an agent's name acts itself.
+    let of_a_person = |one: &Handoff| one.terms.by_person || one.terms.from_agent == who;
     let own = workflow.started_by == who
-        || handoff.terms.from_agent == who
-        || lineage.any(|from| *from == who);
+        || of_a_person(handoff)
+        || workflow.above(handoff).any(of_a_person);
     match own && !world.policy.approve_own {
         true => Err(Refusal::OwnLineage { who }),
         false => Ok(()),

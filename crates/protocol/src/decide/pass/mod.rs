@@ -7,7 +7,7 @@ mod single;
 pub(super) use escalate::waits;
 
 use crate::agent::{Agent, Profile};
-use crate::command::{History, Pass, PassKind, Submission};
+use crate::command::{Actor, History, Pass, PassKind, Submission};
 use crate::decide::guard::{self, Begins};
 use crate::decide::route::{self, Wanted};
 use crate::decide::{arrival, check, course, holder, start, variables};
@@ -55,6 +55,8 @@ struct Sender<'a> {
     agent: AgentId,
     fence: Fence,
     priority: Priority,
+    /// Whether it is a person, in its own name or an agent's.
+    person: bool,
     /// The event that begins the workflow, when this pass begins it.
     begins: Option<Event>,
     changes: Changes,
@@ -104,6 +106,10 @@ fn sender<'a>(
     now: Timestamp,
 ) -> Result<Sender<'a>, Refusal> {
     let written = &pass.context.context_variables;
+    let person = match &ask.actor {
+        Actor::Operator | Actor::OperatorAs(_) => true,
+        Actor::Agent(_) | Actor::Viewer | Actor::Coordinator => false,
+    };
     let Some(id) = pass.workflow else {
         let priority = pass.priority.unwrap_or_default();
         let about = (&pass.reason, priority, &pass.context.constraints);
@@ -114,6 +120,7 @@ fn sender<'a>(
             agent: ask.actor.agent(),
             fence: Fence::default().next(),
             priority,
+            person,
             begins,
             changes: Changes::new(),
         });
@@ -129,6 +136,7 @@ fn sender<'a>(
         agent: hold.agent.clone(),
         fence,
         priority: pass.priority.unwrap_or(inherited(workflow, hold, pass.kind)),
+        person,
         begins: None,
         changes,
     })
@@ -247,6 +255,7 @@ fn terms(
         risk_level: pass.audit.risk_level,
         routing: pass.routing,
         checks: pass.return_protocol.checks.clone(),
+        by_person: sender.person,
         traceparent: context.traceparent.or_else(held),
     }
 }
