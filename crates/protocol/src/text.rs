@@ -175,6 +175,12 @@ fn weight(value: &Value, depth: usize) -> Result<usize, TextError> {
     })
 }
 
+/// The same JSON with its secrets masked, for what is shown and not kept.
+pub fn masked(mut value: Value) -> Value {
+    mask_strings(&mut value);
+    value
+}
+
 fn mask_strings(value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => (),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use baton_context::{Draft, Tokenizer, TranscriptKind, agent_named};
 use baton_protocol::count_masks;
 use baton_protocol::id::AgentId;
+use baton_protocol::text::masked as masked_json;
 use clap::Args;
 use serde_json::json;
 
@@ -91,7 +92,7 @@ impl Packet {
                 "cuts": compact.cuts,
                 "masked": masked,
                 "missing": missing,
-                "evidence": evidence,
+                "evidence": masked_json(json!(evidence)),
                 "notes": inventory.notes,
                 "written": written,
             }));
