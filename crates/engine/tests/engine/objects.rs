@@ -118,9 +118,9 @@ async fn one_that_waits_for_what_it_sent_out_still_does_after_a_restart() {
     out(&stage).await;
     stage.restart().await;
     out(&stage).await;
-    for _ in 0..2 {
-        tokio::fs::write(&gate, "go\n").await.expect("it is open");
-    }
+    // Held open for both: the second must not find it closed when the first has its word.
+    let mut held = std::fs::OpenOptions::new().read(true).write(true).open(&gate).expect("a gate");
+    std::io::Write::write_all(&mut held, b"go\ngo\n").expect("it is open");
     let view = closed(&stage, &begun).await;
     assert_eq!(view.context_variables["custom"]["fast"], "it is fast ");
     assert_eq!(view.metrics.tokens_used, 101, "the architect spoke twice");

@@ -164,7 +164,7 @@ fn what_is_wrong_is_told_with_its_path() {
         update.context.a: 17002 bytes; expected at most 16384
         update.artifacts.Plan: invalid type: integer `7`, expected a string
         update.artifacts.Plan: a location with a control character; expected a path or U
-        update.next_task: 17002 bytes; expected at most 16384
+        update.next_task: 17000 bytes; expected at most 4096
         update.workflow_state.phase: invalid type: integer `7`, expected a string
         update.workflow_state.completed_steps[1]: an empty name; expected 1 to 128 bytes
         update.workflow_state.remaining_steps: 257 steps; expected at most 256
