@@ -277,7 +277,10 @@ fn a_workspace_adds_shapes_and_names_and_says_what_is_no_secret() {
 #[test]
 fn a_rule_that_makes_no_sense_is_named() {
     let said = |json| rules(json).unwrap_err();
-    let secret = |name: &str, prefix: &str, least: u32| json!({ "secret": [{ "name": name, "prefix": prefix, "length_min": least }] });
+    let secret = |name: &str, prefix: &str, least: u32| {
+        let one = json!({"name": name, "prefix": prefix, "length_min": least});
+        json!({"secret": [one]})
+    };
     assert!(said(secret("A", "acme", 8)).starts_with("name `A`; expected 1 to 40 of a-z"));
     assert!(said(secret("a", "ac", 8)).starts_with("prefix `ac`; expected 3 to 40"));
     assert!(said(secret("a", "acme", 1)).starts_with("length_min 1; expected 4 to 200"));
