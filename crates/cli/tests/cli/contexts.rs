@@ -118,3 +118,15 @@ fn a_handoff_has_a_compact_artifact() {
     let made = desk.json(&["show", "--compact", handoff.trim()]);
     assert!(made["tokens"].as_u64().is_some_and(|tokens| tokens <= 500), "{made}");
 }
+
+#[test]
+fn an_agents_name_that_is_too_long_for_an_artifact_is_told_and_nothing_breaks() {
+    let long = "k9-x7-q3-z1-w5-".repeat(4);
+    let long = long.trim_end_matches('-');
+    let desk = Desk::with(&[long]);
+    let pass = ["pass", "--to", long, "--reason", "go on", "--quiet"];
+    let handoff = desk.run(&pass).ok();
+    let refused = desk.run(&["show", "--compact", handoff.trim()]).fails(2);
+    assert!(refused.contains("to_agent"), "{refused}");
+    assert!(desk.run(&["show", handoff.trim()]).ok().contains(long));
+}
