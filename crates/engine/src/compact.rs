@@ -1,7 +1,7 @@
 //! The compact artifact of a handoff, made from what its receiver sees of the work: for agents that
 //! have little room.
 
-use baton_context::{Door, Draft, Story, Tokenizer};
+use baton_context::{Door, Draft, Story, Tokenizer, TooLong};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,12 +20,12 @@ pub struct CompactView {
     pub cuts: Vec<String>,
 }
 
-/// Makes the artifact.
-pub(crate) fn compact(view: &HandoffView, tokenizer: Tokenizer) -> CompactView {
-    let made = draft(view).compact(view.timestamp, Door::Shorten, tokenizer);
-    let made = made.expect("whatever is too long is made shorter");
+/// Makes the artifact, unless an agent's name alone is too long for it: names are never cut.
+pub(crate) fn compact(view: &HandoffView) -> Result<CompactView, TooLong> {
+    // Its limits are those of this vocabulary, whatever else is counted with.
+    let made = draft(view).compact(view.timestamp, Door::Shorten, Tokenizer::default())?;
     let cuts = made.cuts.iter().map(ToString::to_string).collect();
-    CompactView { yaml: made.yaml, tokens: made.tokens, cuts }
+    Ok(CompactView { yaml: made.yaml, tokens: made.tokens, cuts })
 }
 
 fn draft(view: &HandoffView) -> Draft {
@@ -42,7 +42,7 @@ fn draft(view: &HandoffView) -> Draft {
             story_id: or(custom("story_id"), line.workflow.short()),
             story_path: custom("story_path"),
             story_status: or(custom("story_status"), said(&variables["task_status"])),
-            current_task: task.clone(),
+            current_task: task,
             branch: custom("branch"),
         },
         decisions: list(&variables["decisions_made"], "description"),

@@ -238,13 +238,14 @@ impl Engine {
 
     /// What a handoff comes to in at most 500 tokens.
     pub async fn compact(&self, viewer: Actor, id: HandoffId) -> Result<CompactView, QueryError> {
-        let (view, tokenizer) = (self.handoff(viewer, id).await?, self.packing.tokenizer);
+        let view = self.handoff(viewer, id).await?;
         // Counting unpacks a vocabulary the first time, which nobody else should wait for.
-        let made = tokio::task::spawn_blocking(move || compact(&view, tokenizer)).await;
-        made.map_err(|error| {
+        let made = tokio::task::spawn_blocking(move || compact(&view)).await;
+        let made = made.map_err(|error| {
             let what = "making a compact artifact broke off".to_owned();
             QueryError::Failed(LedgerError::Failed { what, source: Box::new(error) })
-        })
+        })?;
+        made.map_err(|error| QueryError::Unusable { field: "id", why: error.to_string() })
     }
 
     /// Reads the bodies that lie beside the ledger.
