@@ -190,8 +190,12 @@ fn tokens(event: &Event) -> Option<u64> {
     match event {
         Event::Initiated { guarded, .. } => guarded.usage.as_ref().map(|usage| usage.tokens),
         Event::Closed { usage, .. } => usage.as_ref().map(|usage| usage.tokens),
+        Event::Returned { result, .. } => result.tokens_consumed,
+        // What was checked was counted when it came back, and this is the coordinator's word.
         Event::Completed { result: Some(result), .. }
-        | Event::Failed { detail: Detail::Error { result }, .. } => result.tokens_consumed,
+        | Event::Failed { detail: Detail::Error { result }, .. } => {
+            result.tokens_consumed.filter(|_| result.evidence.is_none())
+        }
         _ => None,
     }
 }

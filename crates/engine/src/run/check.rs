@@ -184,7 +184,11 @@ async fn commit(outside: &Outside) -> (Option<Text>, bool) {
         return (None, false);
     };
     let changed = git(outside, &["status", "--porcelain", "--untracked-files=normal"]).await;
-    (head.trim().parse().ok(), changed.is_some_and(|changed| !changed.is_empty()))
+    // A commit is evidence only with what it does not have.
+    match changed {
+        Some(changed) => (head.trim().parse().ok(), !changed.is_empty()),
+        None => (None, false),
+    }
 }
 
 async fn git(outside: &Outside, arguments: &[&str]) -> Option<String> {
@@ -194,6 +198,9 @@ async fn git(outside: &Outside, arguments: &[&str]) -> Option<String> {
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(arguments)
         .current_dir(&outside.workspace)
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
         .stdin(Stdio::null())

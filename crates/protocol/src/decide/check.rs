@@ -1,8 +1,7 @@
 //! Acceptance checks: what came back counts once they have passed.
 
 use crate::command::{Actor, Checked, Pass, PassKind, Submission};
-use crate::decide::holder;
-use crate::decide::news;
+use crate::decide::{group, holder, news};
 use crate::decide::returning::{self, PartOf};
 use crate::effect::{Effect, News};
 use crate::event::{Decision, Event, StreamId};
@@ -57,7 +56,7 @@ pub(super) fn decide(
 ) -> Result<Decision, Refusal> {
     holder::coordinator_only(ask)?;
     let part = world.handoff(checked.handoff)?;
-    let (id, _, handoff) = part;
+    let (id, workflow, handoff) = part;
     let waiting = match &handoff.state {
         State::Returned { fence, result, .. } if *fence == checked.fence => Some(result),
         State::Returned { .. }
@@ -77,7 +76,9 @@ pub(super) fn decide(
     let with =
         |evidence: Evidence| Return { evidence: Some(Box::new(evidence)), ..(**result).clone() };
     let mut evidence = checked.evidence.clone();
-    if evidence.passed() {
+    // A copy whose broadcast was decided meanwhile changes nothing, whatever was found.
+    let late = group::is_late(workflow, handoff);
+    if evidence.passed() || late {
         match returning::succeeded(world, ask, part, with(evidence.clone()), now) {
             Ok(decision) => return Ok(decision),
             // Something changed while they ran, such as a variable that it wrote.

@@ -9,6 +9,7 @@ use crate::course::Report;
 use crate::event::{Approval, Event};
 use crate::handoff::{Attempts, Cause, Detail, Due, Handoff, Kind, Return, State, Terms};
 use crate::id::{AgentId, Fence, HandoffId, WorkflowId};
+use crate::limits::LOCK_LEASE;
 use crate::planted::{Bug, planted};
 use crate::time::Timestamp;
 use crate::variables::Changes;
@@ -98,6 +99,9 @@ fn reported(workflow: &mut Workflow, result: Option<&Return>, late: bool) {
 fn checked(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     match event {
         Event::Returned { handoff, result } => {
+            // What it took is spent, whatever comes of it.
+            with_workflow(world, id, |workflow| guard::charge(workflow, result.fence, result));
+            checking(world, id, *handoff, result.fence, at);
             set_state(world, id, *handoff, |handoff| match &handoff.state {
                 State::Accepted { fence, since, due, .. } => {
                     let (fence, since, due) = (*fence, *since, *due);
@@ -122,16 +126,26 @@ fn checked(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
                 }
                 other => other.clone(),
             });
-            // What it took is spent, whatever it was good for.
             if let Some(result) = used {
                 with_workflow(world, id, |workflow| {
-                    guard::charge(workflow, result.fence, &result);
                     workflow.reported(result.report.as_deref().map(Report::cost).as_ref());
                 });
             }
         }
         _ => (),
     }
+}
+
+/// Its holder is there, and keeps its locks for as long as its checks may take: nobody changes
+/// meanwhile what they look at.
+fn checking(world: &mut World, id: WorkflowId, handoff: HandoffId, fence: Fence, at: Timestamp) {
+    let Some(workflow) = world.workflows.get(&id) else { return };
+    let Some(known) = workflow.handoffs.get(&handoff) else { return };
+    let ends = known.terms.checks.iter().fold(at, |ends, check| check.timeout.after(ends));
+    let locks = workflow.holds.get(&fence).map(|hold| hold.locks.clone()).unwrap_or_default();
+    let by = known.to.clone();
+    world.locks.renew(locks.into_iter(), id, fence, LOCK_LEASE.after(ends));
+    answered(world, &by);
 }
 
 /// A person said yes: it goes on as if it began now.
@@ -153,6 +167,7 @@ fn approved(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
 fn resend(world: &mut World, id: WorkflowId, handoff: HandoffId, until: Timestamp) {
     set_state(world, id, handoff, |handoff| {
         handoff.attempts.resends += 1;
+        handoff.unverified = 0;
         State::Queued { until: Some(until), give_up: None }
     });
 }
@@ -221,6 +236,8 @@ fn moved(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
             set_state(world, id, *handoff, |handoff| {
                 handoff.attempts.reroutes += u8::from(!planted(Bug::RerouteNotCounted));
                 handoff.gap = gap;
+                // Whoever has it now begins anew, and sees what was shown before.
+                handoff.unverified = 0;
                 let before = std::mem::replace(&mut handoff.to, to);
                 handoff.tried.insert(before);
                 state
@@ -235,6 +252,8 @@ fn moved(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
             let (to, gap, answer_by) = (to.clone(), gap.clone(), *answer_by);
             set_state(world, id, *handoff, |handoff| {
                 handoff.gap = gap;
+                // Whoever has it now begins anew, and sees what was shown before.
+                handoff.unverified = 0;
                 let before = std::mem::replace(&mut handoff.to, to);
                 handoff.tried.insert(before);
                 State::Initiated { answer_by, called: false }
@@ -368,7 +387,9 @@ fn failed(
     detail: &Detail,
     at: Timestamp,
 ) {
-    if let Detail::Error { result } = detail {
+    if let Detail::Error { result } = detail
+        && result.evidence.is_none()
+    {
         let workflow = world.workflows.get(&id);
         let by = workflow.and_then(|w| Some(w.handoffs.get(&handoff_id)?.to.clone()));
         by.iter().for_each(|by| answered(world, by));
@@ -411,7 +432,10 @@ fn apply_result(
     at: Timestamp,
 ) {
     let Some(result) = result else { return };
-    guard::charge(workflow, result.fence, result);
+    // What was checked was charged when it came back.
+    if result.evidence.is_none() {
+        guard::charge(workflow, result.fence, result);
+    }
     let Some(handoff) = workflow.handoffs.get(&handoff_id) else {
         return;
     };
