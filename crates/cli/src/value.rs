@@ -269,6 +269,12 @@ pub(crate) fn body(value: Value, name: &str) -> Result<Body, Failure> {
 
 /// The words of a command, without any shell.
 pub(crate) fn argv(command: &str, option: &str) -> Result<Argv, Failure> {
+    // There is no shell that would take them away: the program would get them, or half a word.
+    if command.contains(['"', '\'']) {
+        let sentence = format!("{option}: words are split at spaces, and quotes mean nothing here");
+        let hint = "put such a command into a script, or give its words as JSON (--json-input)";
+        return Err(Failure::usage(sentence, hint));
+    }
     let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
     Argv::try_from(words).map_err(|error| {
         Failure::usage(format!("{option}: {error}"), "give a program and its arguments")

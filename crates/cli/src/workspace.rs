@@ -398,7 +398,7 @@ pub(crate) fn idle(text: &str) -> Result<Option<Duration>, String> {
         return Ok(None);
     }
     let span: Allowance = text.parse().map_err(|error| format!("{error}, or never"))?;
-    Ok(Some(Duration::from_micros(span.as_micros().unsigned_abs())))
+    Ok(Some(span.as_duration()))
 }
 
 /// Reads the settings; what is wrong is told on one line, with its line number.

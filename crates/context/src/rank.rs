@@ -100,8 +100,20 @@ impl Query {
 /// of neighbours.
 pub(crate) fn terms(text: &str, mut tell: impl FnMut(u64)) {
     let mut word = Word::default();
-    let mut rest = text.chars().peekable();
-    while let Some(found) = rest.next() {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        // Nearly all of nearly every text: a run of small letters within a word.
+        let small = bytes[at..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+        if small > 0 {
+            word.end_pairs(&mut tell);
+            word.add_small(&bytes[at..at + small]);
+            at += small;
+            continue;
+        }
+        let mut rest = text[at..].chars();
+        let Some(found) = rest.next() else { break };
+        at += found.len_utf8();
         if !found.is_ascii() && unspaced(found) {
             word.end(&mut tell);
             word.pair(found, &mut tell);
@@ -110,7 +122,7 @@ pub(crate) fn terms(text: &str, mut tell: impl FnMut(u64)) {
         word.end_pairs(&mut tell);
         if found.is_alphanumeric() {
             let upper = found.is_uppercase();
-            let next_lower = upper && rest.peek().is_some_and(|next| next.is_lowercase());
+            let next_lower = upper && rest.next().is_some_and(char::is_lowercase);
             word.add(found, upper, next_lower, &mut tell);
         } else if found == '_' {
             word.end_piece(&mut tell);
@@ -137,6 +149,7 @@ impl Hash {
 struct Word {
     piece: Hash,
     piece_length: usize,
+    /// All pieces so far as one; kept from the second piece on.
     whole: Hash,
     pieces: usize,
     after_lower: bool,
@@ -167,21 +180,33 @@ impl Word {
         }
         self.after_lower = !upper;
         self.piece_length += 1;
-        if found.is_ascii() {
-            let lower = found.to_ascii_lowercase();
-            self.piece.add(lower);
-            self.whole.add(lower);
-        } else {
-            for lower in found.to_lowercase() {
-                self.piece.add(lower);
-                self.whole.add(lower);
-            }
+        for lower in found.to_lowercase() {
+            self.add_lower(lower);
+        }
+    }
+
+    /// Adds a run of small ASCII letters; none of them begins a new piece.
+    fn add_small(&mut self, run: &[u8]) {
+        self.after_lower = true;
+        self.piece_length += run.len();
+        for byte in run {
+            self.add_lower(char::from(*byte));
+        }
+    }
+
+    fn add_lower(&mut self, found: char) {
+        self.piece.add(found);
+        if self.pieces > 0 {
+            self.whole.add(found);
         }
     }
 
     fn end_piece(&mut self, tell: &mut impl FnMut(u64)) {
         if self.piece_length > 0 {
             tell(self.piece.0);
+            if self.pieces == 0 {
+                self.whole = self.piece;
+            }
             self.pieces += 1;
             self.piece = Hash::EMPTY;
             self.piece_length = 0;

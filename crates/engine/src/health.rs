@@ -7,7 +7,7 @@ use baton_protocol::agent::HealthCheck;
 use baton_protocol::command::{Actor, Command, ReportHealth, Submission};
 use baton_protocol::id::{AgentId, CommandId};
 use baton_protocol::limits::{HEALTH_EVERY, HEALTH_WITHIN};
-use baton_protocol::time::{Allowance, Timestamp};
+use baton_protocol::time::Timestamp;
 use baton_store::{LedgerError, Scope};
 use reqwest::Method;
 
@@ -59,7 +59,7 @@ impl Engine {
     /// Asks them every minute until the ledger stops.
     pub async fn run_health_checks(&self) {
         tokio::join!(
-            self.every(duration(HEALTH_EVERY), || self.check_health()),
+            self.every(HEALTH_EVERY.as_duration(), || self.check_health()),
             self.every(HEARTBEATS_LOOK, || self.check_heartbeats()),
         );
     }
@@ -87,7 +87,7 @@ impl Engine {
 
 /// Asks one agent how it is. An error says what was wrong.
 async fn ask(agent: &AgentId, check: &HealthCheck, allow: &Allow) -> Result<(), String> {
-    let limit = duration(HEALTH_WITHIN);
+    let limit = HEALTH_WITHIN.as_duration();
     match check {
         HealthCheck::Command(argv) => match process::run(argv, None, agent, &[], limit).await? {
             status if status.success() => Ok(()),
@@ -103,10 +103,6 @@ async fn ask(agent: &AgentId, check: &HealthCheck, allow: &Allow) -> Result<(), 
             }
         }
     }
-}
-
-fn duration(span: Allowance) -> Duration {
-    Duration::from_micros(span.as_micros().unsigned_abs())
 }
 
 fn report(agent: AgentId, healthy: bool, note: Option<String>, now: Timestamp) -> Submission {

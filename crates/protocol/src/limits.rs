@@ -25,6 +25,8 @@ pub const HISTORY_MESSAGES_MAX: usize = 20_000;
 pub const HISTORY_BYTES_MAX: usize = 6 * 1024 * 1024;
 /// How long a summariser has to answer, unless the configuration says otherwise.
 pub const SUMMARISER_WITHIN: Allowance = Allowance::from_secs(30);
+/// Summarisers that run at once; the others wait their turn.
+pub const SUMMARISERS_AT_ONCE: usize = 4;
 /// Variables of one workflow.
 pub const VARIABLES_MAX: usize = 256;
 /// Artifacts of one workflow.
@@ -139,6 +141,8 @@ pub const CHECK_WITHIN: Allowance = Allowance::from_secs(5 * 60);
 pub const CHECK_WITHIN_MAX: Allowance = Allowance::from_secs(60 * 60);
 /// Returns of one handoff that may fail their checks; after the last it has failed.
 pub const CHECK_ROUNDS_MAX: u8 = 3;
+/// Returns whose checks run at once; the others wait their turn.
+pub const CHECKS_AT_ONCE: usize = 4;
 /// Commands that a policy lets agents use as checks.
 pub const ALLOWED_CHECKS_MAX: usize = 64;
 /// How long a run has between being asked to end and being killed.

@@ -170,6 +170,11 @@ impl Allowance {
         self.0
     }
 
+    /// The span as the standard library has it.
+    pub const fn as_duration(self) -> std::time::Duration {
+        std::time::Duration::from_micros(self.0.unsigned_abs())
+    }
+
     /// The moment this long after `start`.
     pub fn after(self, start: Timestamp) -> Timestamp {
         Timestamp::from_micros(start.0 + self.0)

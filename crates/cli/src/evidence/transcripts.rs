@@ -85,6 +85,10 @@ pub(crate) fn read(path: &Path) -> Result<Found, Failure> {
         let sentence = format!("cannot read {}: {error}", path.display());
         Failure::failed(sentence, "name a transcript (JSON lines) with --transcript FILE")
     };
+    // Whoever opens a pipe that nobody writes to waits for ever.
+    if !path.metadata().map_err(wrong)?.is_file() {
+        return Err(wrong(io::Error::other("it is no file")));
+    }
     let mut file = BufReader::new(File::open(path).map_err(wrong)?);
     let mut transcript = Transcript::default();
     let mut line = Vec::new();

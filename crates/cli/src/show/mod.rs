@@ -90,6 +90,15 @@ impl Output {
         self.write(&page.text)
     }
 
+    /// Prints what others wrote: byte for byte to a program, and to a terminal without anything
+    /// that it would obey.
+    pub(crate) fn foreign(&self, text: &str) -> Result<(), Failure> {
+        if io::stdout().is_terminal() {
+            return self.write(&Plain::lines(text).to_string());
+        }
+        Self { color: ColorChoice::Always, ..*self }.write(text)
+    }
+
     /// Writes all at once. A reader that has gone away, such as `head`, has read enough.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         let mut out = AutoStream::new(io::stdout(), self.color);

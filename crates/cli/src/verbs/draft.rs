@@ -161,14 +161,30 @@ fn files(evidence: &Evidence, found: &Found) -> Vec<String> {
             files.extend(git.files.iter().cloned());
         }
     }
-    files.retain(|file| !found.files.contains(file));
+    let root = evidence.git.as_ref().map(|git| git.root.as_path());
+    let written: Vec<_> = found.files.iter().map(|file| from_root(file, found, root)).collect();
+    files.retain(|file| !written.contains(file));
     // What was written and is gone again was not left to anybody. If the folder itself is not here,
     // the transcript is from elsewhere and is believed.
     let folder = found.folder.as_deref().map(Path::new).filter(|folder| folder.is_dir());
     let is_there =
-        |file: &&String| folder.is_none_or(|folder| folder.join(file).symlink_metadata().is_ok());
-    files.extend(found.files.iter().filter(is_there).cloned());
+        |file: &str| folder.is_none_or(|folder| folder.join(file).symlink_metadata().is_ok());
+    let named = found.files.iter().zip(written);
+    files.extend(named.filter(|(file, _)| is_there(file)).map(|(_, written)| written));
     files
+}
+
+/// A file of a transcript as git names it: from the top of the repository, not from the folder that
+/// was worked in.
+fn from_root(file: &str, found: &Found, root: Option<&Path>) -> String {
+    let folder = found.folder.as_deref().map(Path::new);
+    let below = folder.zip(root).and_then(|(folder, root)| folder.strip_prefix(root).ok());
+    match below.and_then(Path::to_str) {
+        Some(below) if !below.is_empty() && Path::new(file).is_relative() => {
+            format!("{below}/{file}")
+        }
+        _ => file.to_owned(),
+    }
 }
 
 fn fill(text: &mut String, with: Option<&String>) {

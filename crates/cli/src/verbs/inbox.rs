@@ -70,7 +70,7 @@ impl Inbox {
         session: &Session,
         wait: Allowance,
     ) -> Result<(Reply, view::Inbox), Failure> {
-        let whole = Duration::from_micros(wait.as_micros().unsigned_abs());
+        let whole = wait.as_duration();
         let begun = Instant::now();
         loop {
             let left = whole.saturating_sub(begun.elapsed());

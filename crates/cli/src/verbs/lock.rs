@@ -91,7 +91,7 @@ fn waiting(
     most: Allowance,
 ) -> Result<(Reply, Answer), Failure> {
     let begun = Instant::now();
-    let most = Duration::from_micros(most.as_micros().unsigned_abs());
+    let most = most.as_duration();
     loop {
         let left = most.saturating_sub(begun.elapsed());
         // The last asking does not wait, so it says who has them.

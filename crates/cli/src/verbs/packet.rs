@@ -76,12 +76,14 @@ impl Packet {
         let before = newest.map(|newest| &newest.story_context);
         let gathered = self.given.gather(Draft::between(from, to), &evidence, before);
         let missing = gathered.missing();
-        let (compact, written) = match shelf {
+        let shown = |path: PathBuf| path.display().to_string();
+        let (compact, written, dropped, notes) = match shelf {
             Ok(shelf) if self.write => {
                 let placed = gathered.place(&shelf, out.begun, tokenizer)?;
-                (placed.compact, Some(placed.written.display().to_string()))
+                let dropped: Vec<_> = placed.dropped.into_iter().map(shown).collect();
+                (placed.compact, Some(shown(placed.written)), dropped, placed.notes)
             }
-            _ => (gathered.compact(out.begun, tokenizer)?, None),
+            _ => (gathered.compact(out.begun, tokenizer)?, None, Vec::new(), inventory.notes),
         };
         let masked = count_masks(&compact.yaml);
         if out.json {
@@ -93,11 +95,13 @@ impl Packet {
                 "masked": masked,
                 "missing": missing,
                 "evidence": masked_json(json!(evidence)),
-                "notes": inventory.notes,
+                "notes": notes,
                 "written": written,
+                "dropped": dropped,
             }));
         }
-        out.write(&compact.yaml)?;
+        out.foreign(&compact.yaml)?;
+        notes.iter().for_each(|note| out.note(note));
         evidence.sources().iter().for_each(|source| out.note(source));
         told(&compact.cuts).for_each(|cut| out.note(&cut));
         masks_told(&masked).iter().for_each(|masked| out.note(masked));
@@ -107,6 +111,7 @@ impl Packet {
         if let Some(path) = written {
             out.note(&format!("kept as {path}"));
         }
+        dropped.iter().for_each(|path| out.note(&format!("dropped {path}")));
         out.note(&format!("{} tokens of {tokenizer}", compact.tokens));
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! `baton switch`: another agent takes over, with its own profile and what it needs to know.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -98,7 +99,8 @@ impl Switch {
             true => Evidence::of_all(&here, self.transcript.as_deref())?,
             false => Evidence::of_git(&here),
         };
-        let sources = if self.packet { evidence.sources() } else { Vec::new() };
+        let looked = self.packet || self.transcript.is_some();
+        let sources = if looked { evidence.sources() } else { Vec::new() };
         let inventory = shelf.read(tokenizer)?;
         let newest = inventory.kept.last().map(|newest| newest.artifact.content());
         let between = Draft::between(active(self.from, newest, &self.to)?, self.to);
@@ -111,6 +113,7 @@ impl Switch {
         let account = account(profile, &kept, &loaded, &profiles, tokenizer);
         let unknown = loaded.iter().filter(|agent| !profiles.found.contains_key(agent));
         notes.extend(unknown.map(|agent| format!("no profile of {agent}: it is not counted")));
+        notes.extend(profiles.doubles.iter().cloned());
         notes.extend(sources);
         notes.extend(dropped.iter().map(|path| format!("dropped {}", path.display())));
         notes.extend(told(&compact.cuts));
@@ -122,13 +125,18 @@ impl Switch {
         if out.json {
             out.value(&done.json(&notes, &dropped, tokenizer))?;
         } else {
-            out.write(&done.text())?;
+            out.foreign(&done.text())?;
             notes.iter().for_each(|note| out.note(note));
             out.note(&format!("kept as {}", written.display()));
             out.note(&done.summary());
         }
-        // It was shown: whoever looks into the folder for news need not show it again.
-        shelf.mark_consumed(&written, compact.artifact)
+        // They were shown: whoever looks into the folder for news need not show them again.
+        let to = compact.artifact.content().to_agent.clone();
+        let theirs = |kept: &Kept| kept.artifact.content().to_agent == to;
+        for kept in kept.into_iter().filter(theirs).filter(|kept| !kept.artifact.is_consumed()) {
+            shelf.mark_consumed(&kept.path, kept.artifact)?;
+        }
+        Ok(())
     }
 }
 
@@ -169,6 +177,10 @@ fn account(
 struct Profiles {
     found: BTreeMap<AgentId, AgentProfile>,
     looked: Vec<PathBuf>,
+    /// What is told of agents that have more than one.
+    doubles: Vec<String>,
+    /// Files that look like profiles and tell of no agent, with the reason.
+    unusable: Vec<(PathBuf, &'static str)>,
 }
 
 impl Profiles {
@@ -177,37 +189,70 @@ impl Profiles {
             [] => PROFILES.iter().map(|folder| root.join(folder)).collect(),
             named => named.to_vec(),
         };
-        let mut found = BTreeMap::new();
+        let (mut found, mut doubles, mut unusable) = (BTreeMap::new(), Vec::new(), Vec::new());
         for folder in &looked {
             let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(FILES_MAX);
             let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
             files.sort();
-            for profile in files.iter().flat_map(|file| read(file)) {
-                found.entry(profile.id.clone()).or_insert(profile);
+            for file in files {
+                let profiles = match read(&file) {
+                    Ok(profiles) => profiles,
+                    Err(why) => {
+                        unusable.push((file, why));
+                        continue;
+                    }
+                };
+                for profile in profiles {
+                    match found.entry(profile.id.clone()) {
+                        Entry::Vacant(free) => drop(free.insert(profile)),
+                        Entry::Occupied(taken) => doubles.push(format!(
+                            "{} is a second profile of {}, and not the one that counts",
+                            file.display(),
+                            taken.key(),
+                        )),
+                    }
+                }
             }
         }
-        Self { found, looked }
+        Self { found, looked, doubles, unusable }
     }
 
     fn of(&self, agent: &AgentId) -> Result<&AgentProfile, Failure> {
         self.found.get(agent).ok_or_else(|| {
             let looked: Vec<_> = self.looked.iter().map(|it| it.display().to_string()).collect();
             let sentence = format!("there is no profile of {agent} in {}", looked.join(", "));
-            let hint = "name the folder that has it with --profile DIR; nothing was written";
+            let named = |(file, _): &&(PathBuf, _)| {
+                let stem = file.file_stem().and_then(|stem| stem.to_str());
+                stem.is_some_and(|stem| stem.eq_ignore_ascii_case(agent.as_str()))
+            };
+            let hint = match self.unusable.iter().find(named) {
+                Some((file, why)) => format!("{} is none: {why}", file.display()),
+                None => {
+                    "name the folder that has it with --profile DIR; nothing was written".into()
+                }
+            };
             Failure::new(Exit::NotFound, "no-profile", sentence, hint)
         })
     }
 }
 
-fn read(file: &Path) -> Vec<AgentProfile> {
+/// The agents of a file, or why there are none.
+fn read(file: &Path) -> Result<Vec<AgentProfile>, &'static str> {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let small = fs::metadata(file)
-        .is_ok_and(|data| data.is_file() && data.len() <= PROFILE_BYTES_MAX as u64);
-    if !small {
-        return Vec::new();
+    let data = fs::metadata(file).map_err(|_| "it cannot be read")?;
+    if !data.is_file() {
+        return Err("it is no file");
     }
-    let text = fs::read_to_string(file);
-    text.map(|text| AgentProfile::read(name, &text)).unwrap_or_default()
+    if data.len() > PROFILE_BYTES_MAX as u64 {
+        return Err("it is larger than 1 MiB");
+    }
+    let text = fs::read_to_string(file).map_err(|_| "it is no text that can be read")?;
+    match AgentProfile::read(name, &text) {
+        none if none.is_empty() => {
+            Err("it has no front matter with a `name`, no AIOS block and no YAML of an agent")
+        }
+        profiles => Ok(profiles),
+    }
 }
 
 /// What a switch came to.

@@ -78,7 +78,7 @@ struct Limit {
 impl Limit {
     fn left(&self) -> Duration {
         self.most.map_or(Duration::MAX, |most| {
-            let whole = Duration::from_micros(most.as_micros().unsigned_abs());
+            let whole = most.as_duration();
             whole.saturating_sub(self.begun.elapsed())
         })
     }

@@ -125,6 +125,9 @@ fn an_agent_has_only_those_checks_run_that_the_policy_names() {
     let refused = desk.run_with(&pass, &env).fails(3);
     assert!(refused.contains("lead may not have `touch owned` run as a check"), "{refused}");
     assert!(refused.contains("`checks` of the policy"), "{refused}");
+    let quoted = [&pass[..pass.len() - 1], &["sh -c 'exit 0'"]].concat();
+    let refused = desk.run(&quoted).fails(2);
+    assert!(refused.contains("quotes mean nothing here"), "{refused}");
     fs::write(desk.path().join("p.toml"), "checks = [[\"touch\", \"owned\"]]\n").expect("a file");
     desk.run(&["policy", "set", "p.toml"]).ok();
     desk.run_with(&pass, &env).ok();

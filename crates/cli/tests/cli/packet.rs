@@ -180,6 +180,14 @@ fn a_packet_is_shown_with_its_tokens_and_what_is_missing_and_kept_when_asked() {
     // Whoever it is for is the one that hands over next.
     assert!(yaml(&bench.packet(&[])).contains("from_agent: \"qa\""));
 
+    for _ in 0..2 {
+        bench.packet(&["--write"]);
+    }
+    let output = bench.command(&["packet", "--write"]).output().expect("a run");
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    let dropped = format!("note: dropped {path}");
+    assert!(said.replace("\n      ", " ").contains(&dropped), "{said}");
+
     let none = bench.command(&["packet", "--transcript", "none.jsonl"]).output().expect("a run");
     assert_eq!(none.status.code(), Some(1), "{none:?}");
 }

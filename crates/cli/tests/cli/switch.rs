@@ -183,6 +183,9 @@ fn a_switch_that_makes_no_sense_writes_nothing_and_says_why() {
     assert!(said.contains("dev is active already"), "{said}");
     let said = desk.run(&["switch", "@ghost", "--from", "dev"]).fails(4);
     assert!(said.contains("there is no profile of ghost in"), "{said}");
+    put(desk.path(), ".claude/agents/ghost.md", "---\nnome: ghost\n---\nBoo.\n");
+    let said = desk.run(&["switch", "@ghost", "--from", "dev"]).fails(4);
+    assert!(said.contains("ghost.md is none: it has no front matter with a `name`"), "{said}");
     desk.run(&["switch", "../../etc/passwd", "--from", "dev"]).fails(2);
     let long = "a very long story ".repeat(40);
     let said = desk.run(&["switch", "qa", "--from", "dev", "--next", &long]).fails(2);

@@ -156,6 +156,7 @@ impl Choice {
         let mut shortened = 0;
         if self.cost(&systems) > share {
             shortened += self.shorten(&systems, share);
+            self.drop_empty(&systems);
         }
         let whole: BTreeSet<usize> = must.iter().map(|number| self.unit[*number]).collect();
         let whole: Vec<usize> = whole.iter().flat_map(|unit| self.members[*unit].clone()).collect();
@@ -210,16 +211,20 @@ impl Choice {
             true => self.shorten(&kept, self.limits.tokens),
             false => 0,
         };
-        for number in &kept {
-            // Providers refuse texts that are empty.
-            let said = |_, part: &Part| !part.text.is_empty();
-            self.list[*number] = self.list[*number].take().and_then(|it| it.keeping(said));
-        }
+        self.drop_empty(&kept);
         kept.retain(|number| self.list[*number].is_some());
         self.left.messages -= kept.len();
         self.left.tokens -= self.cost(&kept);
         self.taken.extend(kept);
         shortened
+    }
+
+    /// Providers refuse texts that are empty.
+    fn drop_empty(&mut self, numbers: &[usize]) {
+        let said = |_, part: &Part| part.kind != PartKind::Text || !part.text.is_empty();
+        for number in numbers {
+            self.list[*number] = self.list[*number].take().and_then(|it| it.keeping(said));
+        }
     }
 
     /// The texts and results of these messages, by message and part, with their tokens.

@@ -4,7 +4,8 @@
 //! It tells what users and agents said to each other. What set the model up is the business of
 //! whoever receives it, and what tools answered matters as far as somebody spoke about it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
 use serde_json::json;
 
@@ -72,19 +73,53 @@ fn cut(text: String, limits: Limits, tokenizer: Tokenizer, notes: &mut Vec<Strin
 /// Where a piece of the summary stood: message, part, position in it.
 type Stood = (usize, usize, usize);
 
+/// A sentence in the order of choice.
+struct Ranked {
+    weight: f64,
+    stood: Stood,
+    /// Its number among the sentences.
+    at: usize,
+}
+
+impl Ord for Ranked {
+    /// What is nearer to the task; then what opens a message; then what was said last.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let rest = |it: &Self| (it.stood.2 == 0, it.stood);
+        self.weight.total_cmp(&other.weight).then_with(|| rest(self).cmp(&rest(other)))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Ranked {}
+
 fn extract(list: &[Message], limit: usize, about: &About<'_>, tokenizer: Tokenizer) -> String {
     let mut pieces = must(list, limit, tokenizer);
     let whole: HashSet<usize> = pieces.keys().map(|(message, ..)| *message).collect();
     let sentences = sentences(list, &whole);
     let scores = about.query().scores(sentences.iter().map(|(_, text)| [*text]));
-    let mut order: Vec<usize> = (0..sentences.len()).collect();
-    let weight = |at: usize| match sentences[at].0 {
-        (_, 0, 0) => scores[at] * FIRST_WEIGHT,
-        (..) => scores[at],
+    let weigh = |(stood, score): (Stood, f64)| match stood {
+        (_, 0, 0) => score * FIRST_WEIGHT,
+        (..) => score,
     };
-    // What is equally near to the task: what opens a message, then what was said last.
-    let rest = |at: usize| (sentences[at].0.2 == 0, sentences[at].0);
-    order.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)).then_with(|| rest(b).cmp(&rest(a))));
+    // Few of many are looked at, so they are not sorted all.
+    let mut order: BinaryHeap<Ranked> = (sentences.iter().zip(scores).enumerate())
+        .map(|(at, ((stood, _), score))| Ranked {
+            weight: weigh((*stood, score)),
+            stood: *stood,
+            at,
+        })
+        .collect();
 
     let heading = format!("Summary of a conversation of {} messages", list.len());
     let line = |text: &str| tokenizer.count(text) + LINE_TOKENS;
@@ -92,7 +127,7 @@ fn extract(list: &[Message], limit: usize, about: &About<'_>, tokenizer: Tokeniz
     let spent = spent + tokenizer.count(&heading);
     let mut left = limit.saturating_sub(spent);
     let (mut picked, mut misses, mut seen) = (Vec::new(), 0, HashSet::new());
-    for at in order {
+    while let Some(Ranked { at, .. }) = order.pop() {
         if left <= LINE_TOKENS || misses > MISSES_MAX {
             break;
         }
@@ -178,26 +213,22 @@ fn short(sentence: &str) -> String {
 
 /// Splits at ends of lines and behind what ends a sentence.
 fn split(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |line: &str| {
-        let mut from = 0;
-        let mut found = Vec::new();
-        let mut rest = line.char_indices().peekable();
-        while let Some((at, mark)) = rest.next() {
-            let next = rest.peek().map(|(_, next)| *next);
-            let wide = matches!(mark, '。' | '！' | '？' | '।');
-            let spaced = matches!(mark, '.' | '!' | '?') && next.is_none_or(char::is_whitespace);
-            if wide || spaced {
-                let end = at + mark.len_utf8();
-                found.push((from, end));
-                from = end;
-            }
-        }
-        found.push((from, line.len()));
-        found
+    let sentence = |line: &str| {
+        let ends = line.match_indices(['.', '!', '?', '。', '！', '？', '।']);
+        let mut ends = ends.map(|(at, mark)| (at + mark.len(), mark));
+        let end = ends.find(|(end, mark)| {
+            // A dot may stand within a name; the marks of other scripts do not.
+            !mark.is_ascii() || line[*end..].chars().next().is_none_or(char::is_whitespace)
+        });
+        end.map_or(line.len(), |(end, _)| end)
     };
     let of_line = move |line| {
-        let pieces = ends(line).into_iter();
-        pieces.map(move |(from, to): (usize, usize)| line[from..to].trim())
+        let mut rest: &str = line;
+        std::iter::from_fn(move || {
+            let (piece, after) = rest.split_at_checked(sentence(rest))?;
+            rest = after;
+            (!piece.is_empty()).then(|| piece.trim())
+        })
     };
     text.lines().flat_map(of_line).filter(|piece| piece.chars().any(char::is_alphanumeric))
 }

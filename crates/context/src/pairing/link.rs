@@ -58,6 +58,9 @@ struct Walk<'a> {
     counts: HashMap<&'a str, usize>,
     /// New ids by the call they were given to.
     given: HashMap<usize, String>,
+    /// Calls that say again what an answered one said, with that one. Whether they are the same
+    /// told twice, only their results can tell.
+    repeats: Vec<(usize, usize)>,
     /// Calls without an id that wait for a result, oldest first.
     nameless: VecDeque<(usize, &'a str)>,
     /// Results that came before any call of their id.
@@ -92,7 +95,7 @@ impl Links {
                 | PartKind::Unknown => (),
             }
         }
-        walk.end()
+        walk.end(|at| &messages[at.message].parts[at.part].text)
     }
 
     /// The calls that have a result, with it.
@@ -110,11 +113,14 @@ impl<'a> Walk<'a> {
             return;
         };
         if let Some(&(before, said)) = self.latest.get(id) {
-            // The same call told twice is one call. Another one under the same id, once the first
-            // was answered, is a call of its own: some models count from zero in every turn.
-            if said == text || self.links.calls[before].1.is_none() {
+            // Another call under the same id, once the first was answered, is a call of its own:
+            // some models count from zero in every turn.
+            if self.links.calls[before].1.is_none() {
                 self.links.dropped.push((at, Why::CalledTwice));
                 return;
+            }
+            if said == text {
+                self.repeats.push((number, before));
             }
             // Counted on from the last: some use one id for every call.
             let count = self.counts.entry(id).or_insert(1);
@@ -161,13 +167,35 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn end(mut self) -> Links {
+    fn end(mut self, text: impl Fn(At) -> &'a str) -> Links {
         for (at, id) in std::mem::take(&mut self.early) {
             match self.latest.get(id) {
                 Some(&(call, _)) => self.answer(call, at),
                 None => self.links.dropped.push((at, Why::Orphan)),
             }
         }
+        self.told_twice(text);
         self.links
+    }
+
+    /// The same call with the same result, or with none, is one call told twice.
+    fn told_twice(&mut self, text: impl Fn(At) -> &'a str) {
+        let Links { calls, dropped, renamed } = &mut self.links;
+        let mut doubles = HashSet::new();
+        let mut gone = HashSet::new();
+        for (number, before) in &self.repeats {
+            let (call, result) = calls[*number];
+            let first = calls[*before].1.map(&text);
+            if result.is_some_and(|result| Some(text(result)) != first) {
+                continue;
+            }
+            doubles.insert(*number);
+            dropped.push((call, Why::CalledTwice));
+            dropped.extend(result.map(|result| (result, Why::AnsweredTwice)));
+            gone.extend([Some(call), result].into_iter().flatten());
+        }
+        renamed.retain(|(at, _)| !gone.contains(at));
+        let mut number = 0..;
+        calls.retain(|_| number.next().is_some_and(|number| !doubles.contains(&number)));
     }
 }

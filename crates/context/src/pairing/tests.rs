@@ -221,3 +221,27 @@ fn one_id_for_every_call_is_mended_however_many_there_are() {
     let mended = mend(list, Tokenizer::default(), &mut Repairs::default());
     assert_eq!(mended.len(), 20_000);
 }
+
+#[test]
+fn the_same_call_again_is_kept_when_its_result_is_another() {
+    let again = [
+        calls(&[call("a", 1)]),
+        result("a", "red"),
+        calls(&[call("a", 1)]),
+        result("a", "green"),
+        calls(&[call("a", 1)]),
+        result("a", "green"),
+    ];
+    check(
+        &again,
+        expect![[r#"
+        assistant | call a: f({"n":1})
+        tool | result a: red
+        assistant | call a-2: f({"n":1})
+        tool | result a-2: green
+        messages[2]: the id of the call `a` was taken; it is now `a-2`
+        messages[4]: the call `a` was there before; the first is kept
+        messages[5]: the result of `a` was a second one; the first is kept
+    "#]],
+    );
+}

@@ -1,8 +1,6 @@
 //! Agents that are web services: Baton calls them with a signed request and does with the answer
 //! what it says.
 
-use std::time::Duration;
-
 use baton_protocol::command::{Accept, Actor, Command, Reject, Submission, Undelivered};
 use baton_protocol::effect::EffectId;
 use baton_protocol::handoff::State;
@@ -89,7 +87,7 @@ async fn once(engine: &Engine, outside: &Outside, call: &Call) -> Result<Came, L
         Err(QueryError::Failed(failure)) => return Err(failure),
         Err(why) => return Ok(Came::Over(Some(why.to_string()))),
     };
-    let within = Duration::from_micros(CALL_WITHIN.as_micros().unsigned_abs());
+    let within = CALL_WITHIN.as_duration();
     let answer = tokio::select! {
         answer = web::ask(&asked, &outside.allow, within) => answer,
         () = engine.runs.stopped() => return Ok(Came::Over(None)),

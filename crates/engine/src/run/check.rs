@@ -13,7 +13,6 @@ use baton_protocol::command::{Actor, Checked, Command, Submission};
 use baton_protocol::handoff::{Check, CheckEnd, CheckRun, Evidence, State};
 use baton_protocol::id::{CommandId, Fence, HandoffId, WorkflowId};
 use baton_protocol::text::Text;
-use baton_protocol::time::Allowance;
 use baton_store::{LedgerError, Loan, Scope};
 use tokio::sync::Mutex;
 
@@ -49,6 +48,14 @@ pub(super) async fn run(
         orphan::end(&trace(outside, what), &marks(outside, what)).await;
     }
     let over = || Ok(Some("what was returned is over".to_owned()));
+    // Each may be a whole build: a few at once, and the others wait their turn.
+    let _turn = tokio::select! {
+        turn = engine.runs.checks.turn() => turn,
+        cut = engine.not_wanted(what) => match cut? {
+            Cut::Stopping => return Ok(None),
+            Cut::TimeIsUp | Cut::Gone => return over(),
+        },
+    };
     let Some(checks) = engine.to_check(what).await? else { return over() };
     // The commit is that of before: whatever a check does to the workspace came after.
     let (commit, uncommitted) = commit(outside).await;
@@ -123,17 +130,17 @@ async fn once(
     let finished = listen.during(async {
         tokio::select! {
             status = child.ended() => Ok(Ok(status)),
-            () = tokio::time::sleep(span(check.timeout)) => Ok(Err(Cut::TimeIsUp)),
+            () = tokio::time::sleep(check.timeout.as_duration()) => Ok(Err(Cut::TimeIsUp)),
             cut = engine.not_wanted(what) => cut.map(Err),
         }
     });
-    let finished = finished.await?;
+    let finished = finished.await;
     // Whatever it left running must not go on behind our back.
     listen.during(child.end()).await;
     listen.until_the_end().await;
     orphan::end(&trace(outside, what), &marks(outside, what)).await;
     let tail = log.tail().await;
-    match finished {
+    match finished? {
         Ok(Ok(status)) => ended(how(status), &tail),
         Ok(Err(error)) => ended(CheckEnd::NotStarted { why: reason(&error.to_string()) }, &tail),
         Err(Cut::TimeIsUp) => ended(CheckEnd::TimedOut, &tail),
@@ -208,10 +215,6 @@ async fn git(outside: &Outside, arguments: &[&str]) -> Option<String> {
         .kill_on_drop(true);
     let output = tokio::time::timeout(GIT_TIME_MAX, command.output()).await.ok()?.ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn span(allowance: Allowance) -> Duration {
-    Duration::from_micros(allowance.as_micros().unsigned_abs())
 }
 
 fn reason(why: &str) -> Text {

@@ -82,7 +82,7 @@ impl Child {
 /// Ends a group, whoever started it. Returns when nothing of it runs any more.
 pub(super) async fn end_group(group: Pid) {
     let begun = Instant::now();
-    let grace = Duration::from_micros(RUN_GRACE.as_micros().unsigned_abs());
+    let grace = RUN_GRACE.as_duration();
     // A failure means that it is gone already.
     let _ = kill_process_group(group, Signal::TERM);
     let mut pause = Duration::from_millis(5);

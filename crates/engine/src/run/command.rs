@@ -168,19 +168,21 @@ async fn once(
         Ok::<_, io::Error>((log, child))
     };
     let ended = match begun.await {
-        Ok((log, child)) => watch(engine, (held, round), child, &log).await?,
-        Err(error) => Ended::NotStarted(error.to_string()),
+        Ok((log, child)) => watch(engine, (held, round), child, &log).await,
+        Err(error) => Ok(Ended::NotStarted(error.to_string())),
     };
     // What remains of a run that was ended, outside its group, too, must not go on under a token
     // and a hold that are no more.
     match ended {
-        Ended::Gone | Ended::Reported | Ended::Overdue | Ended::Stopping => {
+        Ok(Ended::Gone | Ended::Reported | Ended::Overdue | Ended::Stopping) | Err(_) => {
             orphan::end(&trace(outside, held), &marks(outside, held)).await;
         }
-        Ended::Exit(..) | Ended::NotStarted(_) => drop(std::fs::remove_file(trace(outside, held))),
+        Ok(Ended::Exit(..) | Ended::NotStarted(_)) => {
+            drop(std::fs::remove_file(trace(outside, held)));
+        }
     }
     drop(std::fs::remove_file(&file));
-    Ok(ended)
+    ended
 }
 
 /// Waits for the process to end, or for a reason to end it.

@@ -27,9 +27,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use baton_protocol::command::Actor;
 use baton_protocol::effect::{Effect, EffectId};
 use baton_protocol::id::{AgentId, CommandId, HandoffId};
+use baton_protocol::limits::{CHECKS_AT_ONCE, SUMMARISERS_AT_ONCE};
 use baton_store::{LedgerError, Loan};
 use tokio::io::AsyncWriteExt;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::task::JoinHandle;
 
 use crate::credentials::Credential;
@@ -66,26 +67,24 @@ pub(crate) struct Runs {
     turns: Mutex<HashMap<HandoffId, Weak<tokio::sync::Mutex<()>>>>,
     grown: watch::Sender<u64>,
     stopping: watch::Sender<bool>,
-    summarisers: Turns,
+    summarisers: AtOnce<SUMMARISERS_AT_ONCE>,
+    checks: AtOnce<CHECKS_AT_ONCE>,
 }
 
-/// How many summarisers run at once.
-const SUMMARISERS_MAX: usize = 4;
+/// Lets so many go on at once; the others wait their turn.
+struct AtOnce<const MOST: usize>(Semaphore);
 
-/// Whose turn it is.
-struct Turns(tokio::sync::Semaphore);
-
-impl Default for Turns {
+impl<const MOST: usize> Default for AtOnce<MOST> {
     fn default() -> Self {
-        Self(tokio::sync::Semaphore::new(SUMMARISERS_MAX))
+        Self(Semaphore::new(MOST))
     }
 }
 
-impl std::ops::Deref for Turns {
-    type Target = tokio::sync::Semaphore;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
+impl<const MOST: usize> AtOnce<MOST> {
+    /// Waits for a turn, which ends when what is returned is let go.
+    async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed, so there is always one in the end.
+        self.0.acquire().await.ok()
     }
 }
 

@@ -245,7 +245,7 @@ fn whole_letters(bytes: &[u8], last: bool) -> usize {
 /// Drops logs that nobody wrote to for long.
 pub(super) fn sweep(data: &Path) {
     let Ok(logs) = fs::read_dir(data.join("logs")) else { return };
-    let kept = std::time::Duration::from_micros(RUN_LOGS_KEPT.as_micros().unsigned_abs());
+    let kept = RUN_LOGS_KEPT.as_duration();
     for log in logs.flatten() {
         let written = log.metadata().and_then(|found| found.modified());
         let age = written.ok().and_then(|at| SystemTime::now().duration_since(at).ok());

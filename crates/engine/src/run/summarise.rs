@@ -2,7 +2,6 @@
 //! left behind.
 
 use std::path::Path;
-use std::time::Duration;
 
 use baton_protocol::reach::Argv;
 use baton_protocol::time::Allowance;
@@ -25,8 +24,9 @@ impl Engine {
         conversation: String,
     ) -> Result<String, String> {
         // Each may be a model that is paid for: a few at once, and the others wait their turn.
-        let Ok(_turn) = self.runs.summarisers.acquire().await else {
-            return Err("was not started: the coordinator ends".to_owned());
+        let _turn = tokio::select! {
+            turn = self.runs.summarisers.turn() => turn,
+            () = self.runs.stopped() => return Err("was not started: the coordinator ends".into()),
         };
         let folder = match &self.runs.outside {
             Some(outside) => outside.workspace.clone(),
@@ -47,8 +47,7 @@ async fn run(
     let facts = [("BATON_AGENT", "summariser".to_owned())];
     let started = Child::start(argv, folder, &facts, conversation.into_bytes());
     let mut child = started.map_err(|error| format!("could not start: {error}"))?;
-    let (said, limit) =
-        (Mutex::new(Vec::new()), Duration::from_micros(within.as_micros().unsigned_abs()));
+    let (said, limit) = (Mutex::new(Vec::new()), within.as_duration());
     let (out, err) = child.output();
     let hear = std::pin::pin!(async {
         let unheard = Mutex::new(Vec::new());

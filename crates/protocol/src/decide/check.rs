@@ -1,8 +1,8 @@
 //! Acceptance checks: what came back counts once they have passed.
 
 use crate::command::{Actor, Checked, Pass, PassKind, Submission};
-use crate::decide::{group, holder, news};
 use crate::decide::returning::{self, PartOf};
+use crate::decide::{group, holder, news};
 use crate::effect::{Effect, News};
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Evidence, Return, State};

@@ -2,6 +2,7 @@
 
 use baton_protocol::event::{Event, StreamId};
 use baton_protocol::evolve;
+use baton_protocol::id::HandoffId;
 use baton_protocol::limits::TOKENS_USED_MAX;
 use serde_json::{Value, json};
 
@@ -183,4 +184,48 @@ fn what_was_used_before_a_question_counts() {
     desk.does("a", asks);
     let found = desk.work(work);
     assert_eq!((found.tokens_consumed, found.account.spent.tokens), (700, 700));
+}
+
+#[test]
+fn what_a_return_took_is_charged_once_whatever_becomes_of_its_checks() {
+    let mut desk = Desk::ruled(&["a", "b", "c"], json!({ "checks": [["test"]] }));
+    let check = json!({ "run": ["test"], "timeout": "1m" });
+    let checked = json!({ "return_protocol": { "timeout": "1h", "checks": [check] } });
+    let found = |handoff: HandoffId, fence: u64, code: i32| {
+        let run = json!({ "run": ["test"], "ended": "exited", "code": code, "duration_ms": 5 });
+        json!({ "checked": {
+            "handoff": handoff, "fence": fence, "evidence": { "checks": [run] },
+        }})
+    };
+    let work = desk.starts("a", json!({}));
+    let spent = |desk: &Desk| {
+        let found = desk.work(work);
+        (found.tokens_consumed, found.account.spent.tokens)
+    };
+    // Failed, then passed: two returns.
+    let part = desk.delegates("a", work, 1, "b", checked.clone());
+    let fence = desk.accepts("b", part);
+    desk.does("b", Desk::returns(part, fence, "success", 100));
+    assert_eq!(spent(&desk).0, 100);
+    desk.does("coordinator", found(part, fence, 1));
+    desk.does("b", Desk::returns(part, fence, "success", 10));
+    desk.does("coordinator", found(part, fence, 0));
+    assert_eq!(spent(&desk), (110, 110));
+    // Cancelled, or given to another, while the checks run.
+    let part = desk.delegates("a", work, 1, "b", checked.clone());
+    let fence = desk.accepts("b", part);
+    desk.does("b", Desk::returns(part, fence, "success", 1));
+    desk.does("a", json!({ "cancel": { "handoff": part, "reason": "no need" } }));
+    assert_eq!(spent(&desk), (111, 111));
+    let part = desk.delegates("a", work, 1, "b", checked);
+    let fence = desk.accepts("b", part);
+    desk.does("b", Desk::returns(part, fence, "success", 2));
+    desk.does(
+        "operator",
+        json!({ "reassign": { "what": { "handoff": part }, "to_agent": "c", "reason": "x" } }),
+    );
+    let fence = desk.accepts("c", part);
+    desk.does("c", Desk::returns(part, fence, "success", 4));
+    desk.does("coordinator", found(part, fence, 0));
+    assert_eq!(spent(&desk), (117, 117));
 }

@@ -209,3 +209,104 @@ fn agents_use_the_checks_that_a_policy_names_and_people_any() {
         "#]],
     );
 }
+
+#[test]
+fn locks_last_as_long_as_the_checks_may_take() {
+    check(
+        "
+        0s operator allows test
+        0s planner starts
+        1s planner delegates to builder within 1h checked-by test fence 1
+        2s builder accepts h1
+        3s builder locks src/a.rs fence 2
+        600s builder returns h1 fence 2
+        1200s planner locks src/a.rs fence 1
+        1201s coordinator finds h1 passing fence 2
+        1202s planner locks src/a.rs fence 1
+        ",
+        expect![[r#"
+            0s policy_set
+            0s started by planner
+            1s h1 delegation to builder answer by 3601s
+            2s h1 accepted by builder fence 2 back by 3602s
+            3s src/a.rs locked (exclusive) by builder until 603s
+            600s h1 returned, its checks run; check fence 2
+            1200s refused [file-locked]: src/a.rs is locked (exclusive) by builder
+            1201s h1 completed releasing src/a.rs
+            1202s src/a.rs locked (exclusive) by planner until 1802s
+        "#]],
+    );
+}
+
+#[test]
+fn whoever_takes_it_over_has_three_rounds_of_their_own() {
+    check(
+        "
+        0s operator allows test
+        0s planner starts
+        1s planner delegates to builder within 1h checked-by test fence 1
+        2s builder accepts h1
+        3s builder returns h1 fence 2
+        4s coordinator finds h1 failing fence 2
+        5s builder returns h1 fence 2
+        6s coordinator finds h1 failing fence 2
+        7s builder returns h1 fence 2
+        8s operator reassigns h1 to rival
+        9s coordinator finds h1 failing fence 2
+        10s rival accepts h1
+        11s rival returns h1 fence 3
+        12s coordinator finds h1 failing fence 3
+        13s rival returns h1 fence 3
+        14s coordinator finds h1 passing fence 3
+        ",
+        expect![[r#"
+            0s policy_set
+            0s started by planner
+            1s h1 delegation to builder answer by 3601s
+            2s h1 accepted by builder fence 2 back by 3602s
+            3s h1 returned, its checks run; check fence 2
+            4s h1 unverified: passed false
+            5s h1 returned, its checks run; check fence 2
+            6s h1 unverified: passed false
+            7s h1 returned, its checks run; check fence 2
+            8s h1 reassigned to rival
+            9s nothing new
+            10s h1 accepted by rival fence 3 back by 3610s
+            11s h1 returned, its checks run; check fence 3
+            12s h1 unverified: passed false
+            13s h1 returned, its checks run; check fence 3
+            14s h1 completed
+        "#]],
+    );
+}
+
+#[test]
+fn a_copy_whose_broadcast_is_decided_ends_whatever_its_checks_find() {
+    check(
+        "
+        0s operator allows test
+        0s planner starts
+        1s planner broadcasts to builder,rival within 1h needing-of any checked-by test fence 1
+        2s builder accepts h1
+        2s rival accepts h2
+        3s builder returns h1 fence 2
+        3s rival returns h2 fence 3
+        4s coordinator finds h1 passing fence 2
+        5s coordinator finds h2 failing fence 3
+        6s planner completes fence 1
+        ",
+        expect![[r#"
+            0s policy_set
+            0s started by planner
+            1s a broadcast of 2, h1 broadcast to builder answer by 3601s, h2 broadcast to
+                rival answer by 3601s
+            2s h1 accepted by builder fence 2 back by 3602s
+            2s h2 accepted by rival fence 3 back by 3602s
+            3s h1 returned, its checks run; check fence 2
+            3s h2 returned, its checks run; check fence 3
+            4s h1 completed, the broadcast succeeded (1 for, 0 against)
+            5s h2 completed late
+            6s workflow completed by planner
+        "#]],
+    );
+}
