@@ -3,6 +3,7 @@
 use baton_protocol::command::Actor;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
 use baton_protocol::limits::PAGE_ROWS_MAX;
+use baton_protocol::lock::FilePath;
 use baton_protocol::time::Timestamp;
 use baton_store::Filter;
 use serde_json::Value;
@@ -24,6 +25,8 @@ pub struct AuditQuery {
     pub to: Option<AgentId>,
     /// Passed by or to this agent.
     pub agent: Option<AgentId>,
+    /// Of tags in this file of the workspace.
+    pub file: Option<FilePath>,
     /// Of these types; none means any.
     pub kinds: Vec<String>,
     /// From this moment on.
@@ -83,6 +86,7 @@ impl Engine {
             from: query.from.map(String::from),
             to: query.to.map(String::from),
             agent: query.agent.map(String::from),
+            file: query.file.map(String::from),
             kinds: query.kinds,
             since: query.since.map(Timestamp::as_micros),
             until: query.until.map(Timestamp::as_micros),

@@ -28,6 +28,7 @@ pub mod refusal;
 pub mod retention;
 #[cfg(feature = "schema")]
 mod schema;
+pub mod tag;
 pub mod text;
 pub mod time;
 pub mod trace;

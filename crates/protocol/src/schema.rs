@@ -21,6 +21,7 @@ use crate::limits::{
 };
 use crate::lock::FilePath;
 use crate::open::{Label, OpenKeys};
+use crate::tag::TagName;
 use crate::text::{Json, Text};
 use crate::time::{Allowance, Timestamp};
 use crate::trace::TraceParent;
@@ -71,6 +72,11 @@ described! {
         "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_.-]*$",
         "minLength": 1, "maxLength": NAME_BYTES_MAX,
         "description": "The name of a variable.",
+    }
+    TagName: {
+        "type": "string", "pattern": "^#([a-z][a-z0-9-]*|P[012]|[SML])$",
+        "maxLength": NAME_BYTES_MAX, "examples": ["#delegated-fix"],
+        "description": "A tag in a file.",
     }
     FilePath: {
         "type": "string", "minLength": 1, "maxLength": PATH_BYTES_MAX,

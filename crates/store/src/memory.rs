@@ -203,6 +203,7 @@ fn passes(filter: &Filter, row: &Row<'_>) -> bool {
         && filter.command.is_none_or(|wanted| row.command == Some(wanted))
         && named(&filter.from, row.from)
         && named(&filter.to, row.to)
+        && named(&filter.file, row.file.as_deref())
         && agent.is_none_or(|agent| row.from == Some(agent) || row.to == Some(agent))
         && (filter.kinds.is_empty() || filter.kinds.iter().any(|kind| kind == row.kind))
         && filter.since.is_none_or(|since| row.at >= since)

@@ -213,6 +213,8 @@ struct IndexedEvent<'a> {
     #[serde(borrow, default)]
     title: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
+    file: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
     ending: Option<IndexedEnding<'a>>,
     #[serde(borrow, default)]
     detail: Option<IndexedDetail<'a>>,
@@ -259,6 +261,7 @@ pub(crate) fn extract(line: &[u8]) -> Option<Row<'_>> {
         from: audit.map(|audit| audit.from_agent),
         to: audit.map(|audit| audit.to_agent),
         actor,
+        file: found.event.file.filter(|_| found.event.kind == "tag_moved"),
         command: Some(*found.command.as_bytes()),
         title: found.event.title.filter(|_| found.event.kind == "started"),
         closes: match stub {

@@ -92,6 +92,7 @@ Examples:
   baton audit log
   baton audit log --workflow 3f2a
   baton audit log --to builder --type rejected --since 24h
+  baton audit log --file sessions/login/REQUEST.md
   baton audit log --after 0 --limit 1000 --json | jq -c '.records[].audit'")]
 struct LogArgs {
     /// Only of this workflow
@@ -109,6 +110,9 @@ struct LogArgs {
     /// Only what concerns this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentId>,
+    /// Only of tags in this file of the workspace
+    #[arg(long, value_name = "FILE")]
+    file: Option<String>,
     /// Only events of this type, such as initiated, accepted or failed
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
@@ -135,12 +139,14 @@ impl LogArgs {
         let newest = self.after.is_none() && !self.oldest;
         let workflow = self.workflow.map(|id| session.workflow(&id)).transpose()?;
         let handoff = self.handoff.map(|id| session.handoff(&id)).transpose()?;
+        let file = self.file.map(|path| session.place().file(&path)).transpose()?;
         let query = Query::new("/v1/audit")
             .with("workflow", workflow)
             .with("handoff", handoff)
             .with("from", self.from)
             .with("to", self.to)
             .with("agent", self.agent)
+            .with("file", file)
             .with("type", self.kind)
             .with("since", self.since.map(|when| when.ago(out.begun)))
             .with("until", self.until.map(|when| when.ago(out.begun)))
@@ -213,6 +219,10 @@ fn words(event: &Value) -> String {
         Some("aggregated") => {
             let how = if event["success"] == true { "success" } else { "failed" };
             return format!("{how}: {} for, {} not", event["successes"], event["failures"]);
+        }
+        Some("tag_moved") => {
+            let tag = |name: &str| event[name].as_str().unwrap_or("nothing").to_owned();
+            return format!("{}: {} > {}", tag("item"), tag("from"), tag("to"));
         }
         Some("health_reported") => {
             let how = if event["healthy"] == true { "well" } else { "not well" };

@@ -68,6 +68,8 @@ pub enum MessageType {
     BreakerReset,
     /// The rules of the workspace changed.
     PolicyChanged,
+    /// A tag in a file moved.
+    TagMoved,
     /// Files were locked.
     FilesLocked,
     /// Locks were given back.
@@ -108,6 +110,7 @@ impl MessageType {
             Self::FilesWanted => &["lock_wanted"],
             Self::BreakerReset => &["breaker_reset"],
             Self::PolicyChanged => &["policy_set"],
+            Self::TagMoved => &["tag_moved"],
             Self::FilesLocked => &["locked"],
             Self::FilesUnlocked => &["unlocked"],
             Self::AgentRegistered => &["registered"],
@@ -326,6 +329,7 @@ fn kind(event: &Event) -> Option<MessageType> {
         Event::LockWanted { .. } => MessageType::FilesWanted,
         Event::BreakerReset => MessageType::BreakerReset,
         Event::PolicySet { .. } => MessageType::PolicyChanged,
+        Event::TagMoved(_) => MessageType::TagMoved,
         Event::TokenIssued { .. }
         | Event::TokenRevoked { .. }
         | Event::Settled { .. }

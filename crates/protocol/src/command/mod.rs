@@ -28,6 +28,7 @@ use crate::handoff::{Constraints, Priority};
 use crate::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
 use crate::policy::{Asked, Policy};
 use crate::retention::Prune;
+use crate::tag::TagMove;
 use crate::text::{Body, Text};
 use crate::time::{Allowance, Timestamp};
 use crate::trace::TraceParent;
@@ -145,6 +146,8 @@ pub enum Command {
     SetLimits(SetLimits),
     /// Say that a holder goes on alone.
     FallBack(FallBack),
+    /// Tell of a move that was made in a file.
+    ReportTag(Box<TagMove>),
 }
 
 /// Which state a command is about.
@@ -264,7 +267,10 @@ impl Command {
             Command::IssueToken(IssueToken { agent, .. })
             | Command::RevokeToken(RevokeToken { agent, .. }) => Target::Agent(agent.clone()),
             Command::ResetBreaker(ResetBreaker { agent }) => Target::Agent(agent.clone()),
-            Command::Settle(_) | Command::Prune(_) | Command::SetPolicy(_) => Target::Workspace,
+            Command::Settle(_)
+            | Command::Prune(_)
+            | Command::SetPolicy(_)
+            | Command::ReportTag(_) => Target::Workspace,
         }
     }
 }

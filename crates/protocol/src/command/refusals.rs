@@ -120,6 +120,7 @@ impl Command {
             Self::Deny(_) => "deny",
             Self::SetLimits(_) => "set_limits",
             Self::FallBack(_) => "fall_back",
+            Self::ReportTag(_) => "report_tag",
         }
     }
 
@@ -155,7 +156,7 @@ impl Command {
             "wake" | "undelivered" | "checked" => &[HANDOFF, COORDINATOR],
             "wake_hold" => &[WORKFLOW, COORDINATOR],
             "settle" => &[COORDINATOR],
-            "prune" => &[OPERATOR],
+            "prune" | "report_tag" => &[OPERATOR],
             "set_policy" => &[OPERATOR, &["bad-rule", "rule-twice", "too-many"]],
             "reset_breaker" => &[OPERATOR, AGENT],
             "approve" => &[OPERATOR, HANDOFF, APPROVAL, &["approval-void", "circuit-breaker-open"]],

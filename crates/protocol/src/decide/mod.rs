@@ -30,6 +30,7 @@ mod returning;
 mod route;
 mod settle;
 mod start;
+mod tag;
 mod undelivered;
 mod variables;
 mod wake;
@@ -95,5 +96,6 @@ fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Re
         Command::Deny(no) => guard::approval::deny(world, ask, no),
         Command::SetLimits(set) => policy::set_limits(world, ask, set),
         Command::FallBack(fall) => policy::fall_back(world, ask, fall),
+        Command::ReportTag(moved) => tag::report(ask, moved),
     }
 }

@@ -45,6 +45,7 @@ impl Event {
             Self::Settled { .. } => "settled",
             Self::Pruned { .. } => "pruned",
             Self::PolicySet { .. } => "policy_set",
+            Self::TagMoved(_) => "tag_moved",
             Self::BreakerReset => "breaker_reset",
             Self::Approved { .. } => "approved",
             Self::LimitsSet { .. } => "limits_set",
@@ -109,6 +110,7 @@ impl Event {
             | Self::TokenRevoked { .. }
             | Self::Settled { .. }
             | Self::PolicySet { .. }
+            | Self::TagMoved(_)
             | Self::BreakerReset
             | Self::LimitsSet { .. }
             | Self::FellBack { .. }

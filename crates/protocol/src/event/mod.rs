@@ -24,6 +24,7 @@ use crate::id::{
 };
 use crate::lock::{FilePath, LockMode};
 use crate::policy::{Breaker, Policy, Usage};
+use crate::tag::TagMove;
 use crate::text::Text;
 use crate::time::Timestamp;
 use crate::trace::TraceParent;
@@ -429,6 +430,8 @@ pub enum Event {
         /// What they are now.
         policy: Box<Policy>,
     },
+    /// A tag in a file moved.
+    TagMoved(Box<TagMove>),
     /// A person let an agent have new work again.
     BreakerReset,
     /// A person said yes to a handoff.

@@ -185,6 +185,7 @@ pub(super) fn judged(world: &mut World, id: WorkflowId, event: &Event, at: Times
         | Event::TokenRevoked { .. }
         | Event::HealthReported { .. }
         | Event::PolicySet { .. }
+        | Event::TagMoved(_)
         | Event::BreakerReset
         | Event::LimitsSet { .. }
         | Event::FellBack { .. }

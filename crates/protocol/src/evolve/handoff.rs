@@ -77,6 +77,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         | Event::TokenRevoked { .. }
         | Event::HealthReported { .. }
         | Event::PolicySet { .. }
+        | Event::TagMoved(_)
         | Event::BreakerReset
         | Event::LimitsSet { .. }
         | Event::FellBack { .. }

@@ -138,6 +138,7 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         | Event::TokenRevoked { .. }
         | Event::HealthReported { .. }
         | Event::PolicySet { .. }
+        | Event::TagMoved(_)
         | Event::BreakerReset
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),

@@ -14,4 +14,5 @@ mod queues;
 mod routes;
 mod runs;
 mod sequences;
+mod tags;
 mod timeouts;

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use baton_engine::{AuditQuery, Page};
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
+use baton_protocol::lock::FilePath;
 use baton_protocol::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,8 @@ struct AuditAsked {
     to: Option<AgentId>,
     /// Passed by or to this agent.
     agent: Option<AgentId>,
+    /// Of tags in this file of the workspace.
+    file: Option<FilePath>,
     /// Of these types, with commas between them.
     #[serde(rename = "type")]
     kind: Option<String>,
@@ -87,6 +90,7 @@ async fn list(
         from: asked.from,
         to: asked.to,
         agent: asked.agent,
+        file: asked.file,
         kinds,
         since: asked.since,
         until: asked.until,

@@ -44,6 +44,7 @@ pub(super) const NAMES: &[&str] = &[
     "deny",
     "set_limits",
     "fall_back",
+    "report_tag",
 ];
 
 pub(super) fn routes(api: Api) -> Api {

@@ -19,7 +19,7 @@ use crate::log::{Cursor, Entry, Position};
 const CACHED_MAX: usize = 16 * 1024;
 /// How many records are written by one statement: most of a small one is its beginning and end.
 const ROWS_AT_ONCE: usize = 32;
-const COLUMNS: usize = 12;
+const COLUMNS: usize = 13;
 
 /// What is known without asking the tables.
 pub(super) struct Caches {
@@ -99,6 +99,7 @@ impl<'c> Batch<'c> {
         let from = row.from.map(|name| self.name(name)).transpose()?;
         let to = row.to.map(|name| self.name(name)).transpose()?;
         let actor = row.actor.map(|name| self.name(name)).transpose()?;
+        let file = row.file.as_deref().map(|name| self.name(name)).transpose()?;
         let id = number(entry.seq);
         let place = row.workflow.map(|uuid| self.workflow(id, row, uuid)).transpose()?;
         let (workflow, prev) = place.unzip();
@@ -117,11 +118,12 @@ impl<'c> Batch<'c> {
             to,
             actor,
             row.command.as_ref().map(key),
+            file,
         ]);
         if self.rows.len() == ROWS_AT_ONCE {
             self.write_rows(ROWS_AT_ONCE)?;
         }
-        self.note(block(id), [Some(kind), from, to]);
+        self.note(block(id), [Some(kind), from, to, file]);
         *self.tallies.entry([kind, from.unwrap_or(0), to.unwrap_or(0)]).or_default() += 1;
         Ok(())
     }
@@ -139,7 +141,7 @@ impl<'c> Batch<'c> {
     }
 
     /// Notes who is named in a block.
-    fn note(&mut self, block: i64, names: [Option<i64>; 3]) {
+    fn note(&mut self, block: i64, names: [Option<i64>; 4]) {
         if block != self.caches.block {
             self.caches.block = block;
             self.caches.named.clear();

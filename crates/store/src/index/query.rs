@@ -27,6 +27,8 @@ pub struct Filter {
     pub to: Option<String>,
     /// Only passed by or to this agent.
     pub agent: Option<String>,
+    /// Only about tags in this file.
+    pub file: Option<String>,
     /// Only of these kinds; none given means any.
     pub kinds: Vec<String>,
     /// Only caused by a command whose id begins with the same eight bytes. Not sorted by: combine

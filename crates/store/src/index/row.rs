@@ -23,6 +23,8 @@ pub struct Row<'a> {
     pub to: Option<&'a str>,
     /// Who acted.
     pub actor: Option<&'a str>,
+    /// The file whose tag it is about.
+    pub file: Option<Cow<'a, str>>,
     /// The command that caused it. Only its first eight bytes are kept.
     pub command: Option<[u8; 16]>,
     /// The workflow's title, when this record starts it.

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// The version of the tables below and of what is put into them. Raise it with any change.
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 
 /// Room for pages while writing, in KiB. A rebuild of a large log must not grow the process.
 const WRITE_CACHE_KIB: i64 = 8 * 1024;
@@ -16,7 +16,7 @@ const READ_CACHE_KIB: i64 = 2 * 1024;
 
 /// Each index on `records` costs every record, so there is none that is in each: a workflow's
 /// records are a chain from its `head` back by `prev`, a handoff's and a command's are found among
-/// them, times by halving, and `blocks` says which blocks of records name a kind or an agent. The
+/// them, times by halving, and `blocks` says which blocks of records name a kind, an agent or a file. The
 /// few records outside workflows are found by command, because their streams never end and so
 /// cannot be searched whole.
 ///
@@ -31,7 +31,8 @@ const TABLES: &str = "
     CREATE TABLE records(
         seq INTEGER PRIMARY KEY, segment INTEGER NOT NULL, offset INTEGER NOT NULL,
         at INTEGER NOT NULL, kind INTEGER NOT NULL, workflow INTEGER, prev INTEGER,
-        handoff INTEGER, from_agent INTEGER, to_agent INTEGER, actor INTEGER, command INTEGER);
+        handoff INTEGER, from_agent INTEGER, to_agent INTEGER, actor INTEGER, command INTEGER,
+        file INTEGER);
     CREATE INDEX records_command ON records(command) WHERE workflow IS NULL;
     CREATE TABLE blocks(
         name INTEGER NOT NULL, block INTEGER NOT NULL, PRIMARY KEY (name, block)) WITHOUT ROWID;

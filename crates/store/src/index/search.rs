@@ -64,6 +64,7 @@ struct Known {
     from: Option<i64>,
     to: Option<i64>,
     agent: Option<i64>,
+    file: Option<i64>,
     kinds: Vec<i64>,
     command: Option<i64>,
 }
@@ -75,6 +76,7 @@ impl Known {
         let handoff = handoff(on, filter.handoff)?;
         let (from, to) = (name(on, filter.from.as_ref())?, name(on, filter.to.as_ref())?);
         let agent = name(on, filter.agent.as_ref())?;
+        let file = name(on, filter.file.as_ref())?;
         let mut kinds = Vec::new();
         for kind in &filter.kinds {
             kinds.extend(name(on, Some(kind))?.flatten());
@@ -85,7 +87,8 @@ impl Known {
         let command = filter.command.as_ref().map(key);
         let (Some(workflow), Some(handoff)) = (workflow, handoff) else { return Ok(None) };
         let (Some(from), Some(to), Some(agent)) = (from, to, agent) else { return Ok(None) };
-        Ok(Some(Self { workflow, handoff, from, to, agent, kinds, command }))
+        let Some(file) = file else { return Ok(None) };
+        Ok(Some(Self { workflow, handoff, from, to, agent, file, kinds, command }))
     }
 
     /// Returns the workflow that all records asked for belong to, if one is known.
@@ -155,6 +158,7 @@ impl Known {
             ("handoff", self.handoff.map(|(id, _)| id)),
             ("from_agent", self.from),
             ("to_agent", self.to),
+            ("file", self.file),
             ("command", self.command),
         ] {
             looks.extend(value.map(|value| format!(" AND {column} = {}", bind(value))));
@@ -180,7 +184,7 @@ impl Known {
         if low >= high {
             return Ok(Vec::new());
         }
-        let single = [self.from, self.to, self.agent].into_iter().flatten();
+        let single = [self.from, self.to, self.agent, self.file].into_iter().flatten();
         let mut names: Vec<Vec<i64>> = single.map(|name| vec![name]).collect();
         names.extend((!self.kinds.is_empty()).then(|| self.kinds.clone()));
         if names.is_empty() {
