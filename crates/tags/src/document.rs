@@ -116,6 +116,16 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Returns every line, with what it is.
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// Returns the bytes that were read.
+    pub(crate) fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
     /// Returns the first line of the file, which may begin after a byte order mark.
     pub(crate) fn first_line(&self) -> Option<&Line> {
         self.lines.first()
@@ -154,6 +164,10 @@ impl<'a> Document<'a> {
                 continue;
             };
             let at = self.lines.partition_point(|line| line.next <= start);
+            // `**Session**: …, #fix, …` names an item and is none.
+            if self.lines[at].kind == Kind::Record {
+                continue;
+            }
             found.push(Occurrence {
                 line: at + 1,
                 column: start - self.lines[at].text.start + 1,
@@ -177,7 +191,8 @@ fn tags_line(lines: &[Line]) -> Option<usize> {
             Kind::Tags => return Some(at),
             Kind::Heading if headings == 1 => return None,
             Kind::Heading => headings += 1,
-            Kind::Fenced | Kind::FrontMatter | Kind::Blank | Kind::Opening | Kind::Prose => (),
+            Kind::Fenced | Kind::FrontMatter | Kind::Blank | Kind::Record => (),
+            Kind::Opening | Kind::Prose => (),
         }
     }
     None

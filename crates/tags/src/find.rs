@@ -200,7 +200,7 @@ fn sighting(document: &Document<'_>, found: &Occurrence, around: usize) -> Sight
     }
 }
 
-fn shown(line: &[u8]) -> String {
+pub(crate) fn shown(line: &[u8]) -> String {
     if line.len() <= LINE_SHOWN_MAX {
         return String::from_utf8_lossy(line).into_owned();
     }
