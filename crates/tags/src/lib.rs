@@ -36,6 +36,7 @@ mod moves;
 mod name;
 mod record;
 pub mod request;
+pub mod state;
 
 pub use document::{Document, Occurrence, Place};
 pub use file::{FILE_BYTES_MAX, FileError, Files, Moved};
