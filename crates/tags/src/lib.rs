@@ -25,6 +25,7 @@
 //! ```
 
 mod aside;
+pub mod dispatch;
 mod document;
 pub mod edit;
 mod file;
@@ -37,6 +38,7 @@ mod name;
 mod record;
 pub mod request;
 pub mod state;
+pub mod template;
 
 pub use document::{Document, Occurrence, Place};
 pub use file::{FILE_BYTES_MAX, FileError, Files, Moved};

@@ -23,6 +23,18 @@ pub(crate) struct Line {
     pub(crate) kind: Kind,
 }
 
+impl Line {
+    /// Tells whether it is part of a fenced code block.
+    pub(crate) fn is_code(&self) -> bool {
+        self.kind == Kind::Fenced
+    }
+
+    /// Tells whether it is one of the lines that Baton keeps under the Tags line.
+    pub(crate) fn is_record(&self) -> bool {
+        self.kind == Kind::Record
+    }
+}
+
 /// What a line is, as far as tags care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -268,7 +268,9 @@ proptest! {
         if let Some(rest) = body.strip_prefix(b"\xef\xbb\xbf") {
             body = rest.to_vec();
         }
-        prop_assume!(!body.starts_with(b"---") && !body.windows(4).any(|at| at == b"\n---"));
+        if body.starts_with(b"---") || body.windows(4).any(|at| at == b"\n---") {
+            return Ok(());
+        }
         let keys = |text: &[u8]| -> Vec<_> {
             item::items(text).into_iter().map(|item| (item.key, item.stage)).collect()
         };
@@ -284,7 +286,9 @@ proptest! {
         let text = |words: &str| format!("# A\n**Tags**: #needs-x\n\n## T\n{words}\n\nend\n");
         let mut other = words.clone().into_bytes();
         let at = at % other.len();
-        prop_assume!(other[at] != byte);
+        if other[at] == byte {
+            return Ok(());
+        }
         other[at] = byte;
         let other = String::from_utf8(other).unwrap();
         prop_assert_ne!(body_hash(text(&words).as_bytes()), body_hash(text(&other).as_bytes()));
