@@ -39,12 +39,13 @@ mod record;
 pub mod request;
 pub mod state;
 pub mod template;
+pub mod watch;
 
 pub use document::{Document, Occurrence, Place};
 pub use file::{FILE_BYTES_MAX, FileError, Files, Moved};
 pub use find::{
-    CONTEXT_LINES_MAX, FindError, Found, Hit, LINE_SHOWN_MAX, SIGHTINGS_MAX, Search, Sighting,
-    Skipped, find,
+    CONTEXT_LINES_MAX, FIND_BYTES_MAX, FindError, Found, Hit, LINE_SHOWN_MAX, SIGHTINGS_MAX,
+    Search, Sighting, Skipped, find,
 };
 pub use item::{ITEMS_MAX, Item, ItemKey, ItemKeyError, items};
 pub use moves::Trust;
