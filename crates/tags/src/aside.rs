@@ -73,6 +73,12 @@ impl<'f> Aside<'f> {
         self.file.sync_all()
     }
 
+    /// Writes a version that looks like no other, for a file that only its owner reads.
+    pub(crate) fn write_new(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let own = rustix::fs::fstat(&self.file)?;
+        self.write(bytes, &own)
+    }
+
     /// Puts the next version in the target's place.
     pub(crate) fn publish(&mut self) -> io::Result<()> {
         rustix::fs::renameat(self.folder, &self.name, self.folder, self.target)?;

@@ -7,9 +7,10 @@ use std::ops::Range;
 use std::str;
 
 use memchr::memchr_iter;
+use memchr::memmem::Finder;
 
 use crate::markup::{self, Kind, Line};
-use crate::name::Tag;
+use crate::name::{Tag, TagPattern};
 
 /// A text with its tags found.
 ///
@@ -60,11 +61,26 @@ impl Occurrence {
 impl<'a> Document<'a> {
     /// Finds the tags of a text. Any bytes are a text; at worst one without tags.
     pub fn read(text: &'a [u8]) -> Self {
+        let mut document = Self::unscanned(text);
+        document.occurrences = document.scan(memchr_iter(b'#', text), |_| true, usize::MAX);
+        document
+    }
+
+    /// Finds only the tags that fit a pattern, and at most `most` of them.
+    ///
+    /// For searches: a large file may be all tags, and they take more memory than the file.
+    pub(crate) fn read_for(text: &'a [u8], pattern: &TagPattern, most: usize) -> Self {
+        let mut document = Self::unscanned(text);
+        let literal = Finder::new(pattern.prefix());
+        let starts = literal.find_iter(text);
+        document.occurrences = document.scan(starts, |tag| pattern.matches(tag), most);
+        document
+    }
+
+    fn unscanned(text: &'a [u8]) -> Self {
         let lines = markup::lines(text);
         let tags_line = tags_line(&lines);
-        let mut document = Self { text, lines, occurrences: Vec::new(), tags_line };
-        document.occurrences = document.scan();
-        document
+        Self { text, lines, occurrences: Vec::new(), tags_line }
     }
 
     /// Returns every tag with its place, in the order of the text.
@@ -116,6 +132,16 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Returns every line, with what it is.
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// Returns the bytes that were read.
+    pub(crate) fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
     /// Returns the first line of the file, which may begin after a byte order mark.
     pub(crate) fn first_line(&self) -> Option<&Line> {
         self.lines.first()
@@ -140,20 +166,32 @@ impl<'a> Document<'a> {
         &self.text[self.lines[at].text.clone()]
     }
 
-    fn scan(&self) -> Vec<Occurrence> {
+    fn scan(
+        &self,
+        starts: impl Iterator<Item = usize>,
+        fits: impl Fn(&Tag) -> bool,
+        most: usize,
+    ) -> Vec<Occurrence> {
         let code = markup::code(self.text, &self.lines);
         let mut code = code.iter().peekable();
         let mut found = Vec::new();
-        for start in memchr_iter(b'#', self.text) {
+        for start in starts {
+            if found.len() == most {
+                break;
+            }
             while code.next_if(|range| range.end <= start).is_some() {}
             let mentioned = code.peek().is_some_and(|range| range.start <= start);
             if mentioned || !opens_tag(&self.text[..start]) {
                 continue;
             }
-            let Some(tag) = tag_at(&self.text[start..]) else {
+            let Some(tag) = tag_at(&self.text[start..]).filter(&fits) else {
                 continue;
             };
             let at = self.lines.partition_point(|line| line.next <= start);
+            // `**Session**: …, #fix, …` names an item and is none.
+            if self.lines[at].kind == Kind::Record {
+                continue;
+            }
             found.push(Occurrence {
                 line: at + 1,
                 column: start - self.lines[at].text.start + 1,
@@ -177,7 +215,8 @@ fn tags_line(lines: &[Line]) -> Option<usize> {
             Kind::Tags => return Some(at),
             Kind::Heading if headings == 1 => return None,
             Kind::Heading => headings += 1,
-            Kind::Fenced | Kind::FrontMatter | Kind::Blank | Kind::Opening | Kind::Prose => (),
+            Kind::Fenced | Kind::FrontMatter | Kind::Blank | Kind::Record => (),
+            Kind::Opening | Kind::Prose => (),
         }
     }
     None

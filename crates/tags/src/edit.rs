@@ -184,12 +184,12 @@ fn with_blank(text: &[u8], found: &Occurrence) -> Range<usize> {
     }
 }
 
-fn insert(text: &[u8], at: usize, new: String) -> Vec<u8> {
+pub(crate) fn insert(text: &[u8], at: usize, new: String) -> Vec<u8> {
     [&text[..at], new.as_bytes(), &text[at..]].concat()
 }
 
 /// Returns the line end that a text uses, by its first one.
-fn newline(text: &[u8]) -> &'static str {
+pub(crate) fn newline(text: &[u8]) -> &'static str {
     match memchr::memchr(b'\n', text) {
         Some(at) if text[..at].ends_with(b"\r") => "\r\n",
         Some(_) | None => "\n",

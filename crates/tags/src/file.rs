@@ -16,6 +16,7 @@ use crate::document::Place;
 use crate::edit::{self, EditError};
 use crate::lifecycle::{self, Mover, Refusal};
 use crate::name::Tag;
+use crate::request::RequestError;
 
 /// The largest file that is searched or edited, in bytes. Work items are texts.
 pub const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -63,6 +64,15 @@ pub enum FileError {
         path: PathBuf,
         /// The reason.
         source: EditError,
+    },
+
+    /// The work item cannot make this move.
+    #[error("{}: {source}", path.display())]
+    Request {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: Box<RequestError>,
     },
 
     /// The path, or a link on it, leads out of the root.
@@ -277,7 +287,7 @@ fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> FileErr
     move |source| FileError::Failed { path: path.to_owned(), doing, source }
 }
 
-fn refused(path: &Path) -> impl FnOnce(Refusal) -> FileError {
+pub(crate) fn refused(path: &Path) -> impl FnOnce(Refusal) -> FileError {
     move |source| FileError::Refused { path: path.to_owned(), source }
 }
 

@@ -1,10 +1,13 @@
 //! Finds the tagged files of a tree.
 //!
 //! Most files of a tree have no tag at all. So a file is first searched for the pattern's literal
-//! beginning at memory speed, and only what has it is parsed. It reads and never writes.
+//! beginning at memory speed, piece by piece in a buffer that each thread keeps, and only what has
+//! it is read whole and parsed. It reads and never writes.
 
+use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -14,7 +17,7 @@ use memchr::memmem::Finder;
 
 use crate::aside::is_aside;
 use crate::document::{Document, Occurrence};
-use crate::file::{FILE_BYTES_MAX, HEAD_BYTES_MAX, is_binary};
+use crate::file::is_binary;
 use crate::name::TagPattern;
 
 /// The most lines that are shown on either side of a match.
@@ -25,6 +28,21 @@ pub const SIGHTINGS_MAX: usize = 10_000;
 
 /// How much of a line is shown, in bytes. A file may be one line of many megabytes.
 pub const LINE_SHOWN_MAX: usize = 256;
+
+/// The largest file that is searched, in bytes.
+///
+/// A file without the tag costs no memory, however large. One with it is read whole, and takes
+/// about five times its size while it is parsed. Only smaller ones can be edited
+/// ([`FILE_BYTES_MAX`](crate::FILE_BYTES_MAX)).
+pub const FIND_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// How much of a file is read at once. Most files are smaller.
+const PIECE_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    /// The piece of a file that a thread looks at, kept from file to file.
+    static PIECE: RefCell<Vec<u8>> = RefCell::new(vec![0; PIECE_BYTES]);
+}
 
 /// More threads than this wait for the disk and not for each other.
 const THREADS_MAX: usize = 8;
@@ -124,19 +142,18 @@ pub fn find(tree: &Path, search: &Search) -> Result<Found, FindError> {
         .build_parallel();
     let literal = Finder::new(search.pattern.prefix());
     let found = Mutex::new(Found::default());
-    let note = |look: Result<Option<Hit>, Skipped>| {
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        match look {
-            Ok(hit) => found.hits.extend(hit),
-            Err(skipped) => found.skipped.push(skipped),
-        }
-    };
+    let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
     walk.run(|| {
         Box::new(|entry| {
+            // Most files have nothing, and then no thread waits for another.
             match entry {
-                Ok(entry) if is_wanted(&entry) => note(look_into(entry.path(), search, &literal)),
+                Ok(entry) if is_wanted(&entry) => match look_into(entry.path(), search, &literal) {
+                    Ok(None) => (),
+                    Ok(Some(hit)) => lock().hits.push(hit),
+                    Err(skipped) => lock().skipped.push(skipped),
+                },
                 Ok(_) => (),
-                Err(error) => note(Err(skipped(&error))),
+                Err(error) => lock().skipped.push(skipped(&error)),
             }
             WalkState::Continue
         })
@@ -153,31 +170,29 @@ fn is_wanted(entry: &DirEntry) -> bool {
         true => entry.path().is_file(),
         false => entry.file_type().is_some_and(|kind| kind.is_file()),
     };
-    let name = entry.file_name();
+    is_file && !is_left_out(entry.file_name())
+}
+
+/// Tells by its name that a file is no text that people work with.
+pub(crate) fn is_left_out(name: &OsStr) -> bool {
     let ending = |ending: &str| name.as_encoded_bytes().ends_with(ending.as_bytes());
-    let left_out = ending(".db") || ending(".db.bak") || name == ".state.json" || is_aside(name);
-    is_file && !left_out
+    ending(".db") || ending(".db.bak") || name == ".state.json" || is_aside(name)
 }
 
 fn look_into(path: &Path, search: &Search, literal: &Finder<'_>) -> Result<Option<Hit>, Skipped> {
-    let text = match read(path) {
+    let text = match read_if(path, literal) {
         Ok(Some(text)) => text,
         Ok(None) => return Ok(None),
         // Removed between the listing and the reading: it is not in the tree any more.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(skip(path, error.to_string())),
     };
-    if literal.find(&text).is_none() {
-        return Ok(None);
-    }
-    let document = Document::read(&text);
-    let fits = |found: &&Occurrence| {
-        search.pattern.matches(&found.tag) && (found.on_tags_line || !search.tags_line_only)
-    };
+    let document = Document::read_for(&text, &search.pattern, SIGHTINGS_MAX + 1);
+    let fits = |found: &&Occurrence| found.on_tags_line || !search.tags_line_only;
     let matches: Vec<_> = document.occurrences().iter().filter(fits).collect();
     if matches.len() > SIGHTINGS_MAX {
-        let found = matches.len();
-        return Err(skip(path, format!("found {found} matches, expected at most {SIGHTINGS_MAX}")));
+        let found = format!("found more than {SIGHTINGS_MAX} matches, which is no list of work");
+        return Err(skip(path, found));
     }
     let show = |found: &Occurrence| sighting(&document, found, search.context_lines);
     let sightings: Vec<_> = matches.into_iter().map(show).collect();
@@ -200,7 +215,7 @@ fn sighting(document: &Document<'_>, found: &Occurrence, around: usize) -> Sight
     }
 }
 
-fn shown(line: &[u8]) -> String {
+pub(crate) fn shown(line: &[u8]) -> String {
     if line.len() <= LINE_SHOWN_MAX {
         return String::from_utf8_lossy(line).into_owned();
     }
@@ -213,21 +228,61 @@ fn skip(path: &Path, reason: String) -> Skipped {
     Skipped { path: path.to_owned(), reason }
 }
 
-/// Reads a file, unless its head shows that it is binary.
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// Reads a file whole if it has the literal in it, unless its head shows that it is binary.
+fn read_if(path: &Path, literal: &Finder<'_>) -> io::Result<Option<Vec<u8>>> {
     let mut file = File::open(path)?;
+    PIECE.with_borrow_mut(|piece| {
+        let (mut filled, ended) = fill(&mut file, piece, 0)?;
+        if is_binary(&piece[..filled]) {
+            return Ok(None);
+        }
+        if ended {
+            let text = &piece[..filled];
+            return Ok(literal.find(text).map(|_| text.to_vec()));
+        }
+        if file.metadata()?.len() > FIND_BYTES_MAX {
+            return Err(too_large());
+        }
+        // The literal may lie across two pieces, so the end of each stays for the next.
+        let overlap = literal.needle().len() - 1;
+        while literal.find(&piece[..filled]).is_none() {
+            piece.copy_within(filled - overlap..filled, 0);
+            let (now, ended) = fill(&mut file, piece, overlap)?;
+            filled = now;
+            if ended && literal.find(&piece[..filled]).is_none() {
+                return Ok(None);
+            }
+        }
+        read_whole(&mut file).map(Some)
+    })
+}
+
+/// Reads on until the buffer is full or the file has ended, which it says too.
+fn fill(file: &mut File, buffer: &mut [u8], mut filled: usize) -> io::Result<(usize, bool)> {
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => return Ok((filled, true)),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((filled, false))
+}
+
+fn read_whole(file: &mut File) -> io::Result<Vec<u8>> {
+    file.rewind()?;
     let mut text = Vec::new();
-    (&mut file).take(HEAD_BYTES_MAX as u64).read_to_end(&mut text)?;
-    if is_binary(&text) {
-        return Ok(None);
+    file.take(FIND_BYTES_MAX + 1).read_to_end(&mut text)?;
+    match text.len() as u64 > FIND_BYTES_MAX {
+        true => Err(too_large()),
+        false => Ok(text),
     }
-    let left = FILE_BYTES_MAX + 1 - text.len() as u64;
-    file.take(left).read_to_end(&mut text)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        let limit = format!("too large, expected at most {FILE_BYTES_MAX} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, limit));
-    }
-    Ok(Some(text))
+}
+
+fn too_large() -> io::Error {
+    let limit = format!("too large, expected at most {FIND_BYTES_MAX} bytes");
+    io::Error::new(io::ErrorKind::FileTooLarge, limit)
 }
 
 /// Takes the path out of a walk's error, where it has one.
@@ -248,119 +303,4 @@ fn skipped(error: &ignore::Error) -> Skipped {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    use tempfile::TempDir;
-
-    use super::*;
-
-    fn tree(files: &[(&str, &[u8])]) -> TempDir {
-        let folder = TempDir::new().unwrap();
-        for (path, text) in files {
-            let path = folder.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        folder
-    }
-
-    /// Lists the matches as `path:line tag`.
-    fn seen(folder: &Path, search: &Search) -> Vec<String> {
-        let found = find(folder, search).unwrap();
-        assert_eq!(found.skipped, []);
-        let mut seen = Vec::new();
-        for hit in &found.hits {
-            let path = hit.path.strip_prefix(folder).unwrap().display();
-            for sighting in &hit.sightings {
-                let Occurrence { line, tag, .. } = &sighting.occurrence;
-                seen.push(format!("{path}:{line} {tag}"));
-            }
-        }
-        seen
-    }
-
-    fn search(pattern: &str) -> Search {
-        Search::new(pattern.parse().unwrap())
-    }
-
-    const TAGGED: &[u8] = b"# A\n**Tags**: #delegated-fix\n\n1. b #delegated-chores\n";
-
-    #[test]
-    fn tags_are_found_in_texts_and_mentions_are_not() {
-        let folder = tree(&[
-            ("b/a.md", TAGGED),
-            ("a.txt", b"\xff #delegated-fix\r\n"),
-            ("c.md", b"`#delegated-fix` #delegated-fix-later\n"),
-        ]);
-        assert_eq!(
-            seen(folder.path(), &search("#delegated-fix")),
-            ["a.txt:1 #delegated-fix", "b/a.md:2 #delegated-fix"]
-        );
-        assert_eq!(seen(folder.path(), &search("#delegated-*")).len(), 4);
-        assert_eq!(seen(folder.path(), &search("#needs-*")), [""; 0]);
-        let tags_line_only = Search { tags_line_only: true, ..search("#delegated-*") };
-        assert_eq!(seen(folder.path(), &tags_line_only), ["b/a.md:2 #delegated-fix"]);
-    }
-
-    #[test]
-    fn each_file_counts_once_and_what_is_no_work_is_left_out() {
-        let binary = [TAGGED, b"\0"].concat();
-        let folder = tree(&[
-            ("a.md", TAGGED),
-            ("binary.md", &binary),
-            ("x.db", TAGGED),
-            ("x.db.bak", TAGGED),
-            ("s/.state.json", TAGGED),
-            (".a.md.baton-aside", TAGGED),
-            (".git/description", TAGGED),
-        ]);
-        symlink(folder.path().join("a.md"), folder.path().join("link.md")).unwrap();
-        symlink(folder.path(), folder.path().join("loop")).unwrap();
-        assert_eq!(seen(folder.path(), &search("#delegated-fix")), ["a.md:2 #delegated-fix"]);
-        assert_eq!(seen(&folder.path().join("a.md"), &search("#delegated-fix")).len(), 1);
-    }
-
-    #[test]
-    fn ignore_files_count_inside_the_tree_and_not_above_it() {
-        let folder = tree(&[(".gitignore", b"sessions/\n"), ("sessions/a.md", TAGGED)]);
-        assert_eq!(seen(folder.path(), &search("#delegated-fix")), [""; 0]);
-        assert_eq!(seen(&folder.path().join("sessions"), &search("#delegated-fix")).len(), 1);
-        let everything = Search { honour_ignores: false, ..search("#delegated-fix") };
-        assert_eq!(seen(folder.path(), &everything).len(), 1);
-    }
-
-    #[test]
-    fn a_match_comes_with_its_title_and_the_lines_around_it() {
-        let folder = tree(&[("a.md", TAGGED)]);
-        let with_context = Search { context_lines: 1, ..search("#delegated-chores") };
-        let found = find(folder.path(), &with_context).unwrap();
-        assert_eq!(found.hits[0].title.as_deref(), Some("A"));
-        let sighting = &found.hits[0].sightings[0];
-        assert_eq!(sighting.first_line, 3);
-        assert_eq!(sighting.lines, ["", "1. b #delegated-chores"]);
-        assert_eq!(shown("é".repeat(200).as_bytes()), format!("{}…", "é".repeat(128)));
-    }
-
-    #[test]
-    fn a_large_tree_is_listed_in_order_and_what_could_not_be_read_is_told() {
-        let names: Vec<_> = (0..300).map(|at| format!("{}/{at:03}.md", at % 7)).collect();
-        let files: Vec<_> = names.iter().map(|name| (name.as_str(), TAGGED)).collect();
-        let folder = tree(&files);
-        let first = find(folder.path(), &search("#delegated-*")).unwrap();
-        assert_eq!(first.hits.len(), 300);
-        assert!(first.hits.is_sorted_by(|a, b| a.path < b.path));
-        let large = folder.path().join("large.md");
-        File::create(&large).unwrap();
-        fs::write(&large, vec![b'x'; HEAD_BYTES_MAX]).unwrap();
-        File::options().write(true).open(&large).unwrap().set_len(FILE_BYTES_MAX + 1).unwrap();
-        let again = find(folder.path(), &search("#delegated-*")).unwrap();
-        assert_eq!(again.hits, first.hits);
-        assert_eq!(again.skipped[0].path, large);
-        fs::write(&large, "#delegated-x ".repeat(SIGHTINGS_MAX + 1)).unwrap();
-        let again = find(folder.path(), &search("#delegated-*")).unwrap();
-        assert_eq!(again.skipped[0].reason, "found 10001 matches, expected at most 10000");
-        assert!(find(Path::new("no-such-tree"), &search("#a")).is_err());
-    }
-}
+mod tests;

@@ -25,20 +25,31 @@
 //! ```
 
 mod aside;
+pub mod dispatch;
 mod document;
 pub mod edit;
 mod file;
 mod find;
+mod item;
 pub mod lifecycle;
 mod markup;
+mod moves;
 mod name;
+mod record;
+pub mod request;
+pub mod state;
+pub mod template;
+pub mod watch;
 
 pub use document::{Document, Occurrence, Place};
 pub use file::{FILE_BYTES_MAX, FileError, Files, Moved};
 pub use find::{
-    CONTEXT_LINES_MAX, FindError, Found, Hit, LINE_SHOWN_MAX, SIGHTINGS_MAX, Search, Sighting,
-    Skipped, find,
+    CONTEXT_LINES_MAX, FIND_BYTES_MAX, FindError, Found, Hit, LINE_SHOWN_MAX, SIGHTINGS_MAX,
+    Search, Sighting, Skipped, find,
 };
+pub use item::{ITEMS_MAX, Item, ItemKey, ItemKeyError, items};
+pub use moves::Trust;
 pub use name::{
     ALTERNATIVES_MAX, Effort, Priority, Stage, Tag, TagError, TagPattern, Weight, alternatives,
 };
+pub use record::{Approval, Approver, BodyHash, Fence, Holding, RecordError, SessionRef};

@@ -172,6 +172,16 @@ pub fn swap(from: &Tag, to: &Tag, mover: Mover) -> Result<(), Refusal> {
     }
 }
 
+/// Decides whether approved work may go back to `#needs` because nothing covers it any more.
+///
+/// A person who approved one text has not approved another, so here nobody needs to ask them.
+pub fn void(from: &Tag, covered: bool) -> Result<(), Refusal> {
+    match from.stage() {
+        Some((Stage::Delegated | Stage::Next, _)) if !covered => Ok(()),
+        Some(_) | None => Err(Refusal::TakenBack { from: from.clone() }),
+    }
+}
+
 fn approve(to: &Tag, mover: Mover) -> Result<(), Refusal> {
     match mover {
         Mover::Person => Ok(()),
@@ -297,6 +307,15 @@ mod tests {
         assert_eq!(swap(&tag("#claimed-x"), &tag("#delegated-x"), daemon), Ok(()));
         assert!(swap(&tag("#needs-x"), &tag("#delegated-x"), daemon).is_err());
         assert!(add(&tag("#delegated-x"), daemon).is_err());
+    }
+
+    #[test]
+    fn only_waiting_work_without_an_approval_is_voided() {
+        assert_eq!(void(&tag("#delegated-x"), false), Ok(()));
+        assert_eq!(void(&tag("#next-x"), false), Ok(()));
+        for (from, covered) in [("#delegated-x", true), ("#claimed-x", false), ("#x", false)] {
+            assert!(void(&tag(from), covered).is_err(), "{from}");
+        }
     }
 
     #[test]

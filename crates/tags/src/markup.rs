@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
+use crate::record::Record;
+
 const BOM: &[u8] = b"\xef\xbb\xbf";
 const TAGS_LINE: &[u8] = b"**Tags**:";
 
@@ -21,6 +23,18 @@ pub(crate) struct Line {
     pub(crate) kind: Kind,
 }
 
+impl Line {
+    /// Tells whether it is part of a fenced code block.
+    pub(crate) fn is_code(&self) -> bool {
+        self.kind == Kind::Fenced
+    }
+
+    /// Tells whether it is one of the lines that Baton keeps under the Tags line.
+    pub(crate) fn is_record(&self) -> bool {
+        self.kind == Kind::Record
+    }
+}
+
 /// What a line is, as far as tags care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -32,6 +46,8 @@ pub(crate) enum Kind {
     Heading,
     /// `**Tags**: …`. Whether it is *the* Tags line, the document decides.
     Tags,
+    /// `**Approved**: …` or `**Session**: …`, written by us and no part of the text.
+    Record,
     Blank,
     /// Prose that begins a block of its own: a list item, a table row, another quote.
     Opening,
@@ -79,7 +95,7 @@ pub(crate) fn code(text: &[u8], lines: &[Line]) -> Vec<Range<usize>> {
         match first.kind {
             Kind::Fenced => code.push(first.text.clone()),
             Kind::Blank => (),
-            Kind::FrontMatter | Kind::Heading | Kind::Tags => {
+            Kind::FrontMatter | Kind::Heading | Kind::Tags | Kind::Record => {
                 spans(text, first.text.clone(), &mut code);
             }
             Kind::Opening | Kind::Prose => {
@@ -173,6 +189,8 @@ impl<'a> Shape<'a> {
             Kind::Blank
         } else if top && self.indent == 0 && rest.starts_with(TAGS_LINE) {
             Kind::Tags
+        } else if top && self.indent == 0 && Record::parse(rest).is_some() {
+            Kind::Record
         } else if top && self.indent < 4 && heading_marks(rest, hashes) {
             Kind::Heading
         } else if top && after_prose && rest.iter().all(|&byte| byte == b'=') {
