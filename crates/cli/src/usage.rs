@@ -40,12 +40,12 @@ fn is_of_tags(args: impl Iterator<Item = OsString>) -> bool {
     read.is_ok_and(|it| it.subcommand_name().is_some_and(|verb| TAG_VERBS.contains(&verb)))
 }
 
-/// Most often the tag is not in quotes, and the shell took it and the rest for a comment.
+/// Most often a tag is not in quotes, and the shell took it and the rest for a comment.
 fn of_a_tag_verb(mut failure: Failure) -> Failure {
-    failure.hint = match failure.hint {
-        hint if hint == HINT => QUOTE.to_owned(),
-        hint => hint,
-    };
+    let about_a_tag = ["<TAG>", "<OLD", "<NEW>"].iter().any(|it| failure.sentence.contains(it));
+    if about_a_tag && failure.hint == HINT {
+        failure.hint = QUOTE.to_owned();
+    }
     failure.of_tags()
 }
 

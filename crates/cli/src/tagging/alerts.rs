@@ -53,8 +53,14 @@ impl Draft<'_> {
             let sentence = format!("cannot write to {}: {error}", shown(&folder));
             Failure::failed(sentence, "check the folder's permissions")
         };
-        fs::create_dir_all(&folder).map_err(unwritable)?;
-        within(&folder, ground.root()).map_err(unwritable)?;
+        let above = folder.parent().unwrap_or(&folder);
+        within(above, ground.root()).map_err(unwritable)?;
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(unwritable(error));
+            }
+            Ok(()) | Err(_) => within(&folder, ground.root()).map_err(unwritable)?,
+        }
         // Hidden until it is whole, so that nobody finds half of it.
         let mut aside = tempfile::Builder::new()
             .prefix(".alert-")

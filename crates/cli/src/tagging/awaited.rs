@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use baton_tags::{Search, Tag, TagPattern};
 
-use super::told;
+use super::{shown, told};
 use crate::failure::Failure;
 
 /// How often is looked, at most.
@@ -57,6 +57,13 @@ fn look(path: &Path, tag: &TagPattern) -> Result<Option<Arrived>, Failure> {
         Err(_) if !path.exists() => return Ok(None),
         Err(error) => return Err(told::search(error)),
     };
+    // In a tree one file that cannot be read is not the one that is waited for; alone it is.
+    if let [skipped] = &found.skipped[..]
+        && path.is_file()
+    {
+        let sentence = format!("cannot search {}: {}", shown(path), skipped.reason);
+        return Err(Failure::failed(sentence, "check the file and its permissions"));
+    }
     Ok(found.hits.into_iter().find_map(|hit| {
         let first = hit.sightings.into_iter().next()?.occurrence;
         Some(Arrived { file: hit.path, tag: first.tag, line: first.line, title: hit.title })

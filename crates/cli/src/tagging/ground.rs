@@ -68,8 +68,14 @@ impl Ground {
         folders.map(|folder| folder.join(SESSIONS)).find(|folder| folder.is_dir())
     }
 
+    /// A path as it reads from the root, wherever it was typed.
+    pub(crate) fn seen_from_root(&self, path: &Path) -> PathBuf {
+        let whole = spelled(&self.here.join(path));
+        whole.strip_prefix(self.root()).unwrap_or(&whole).to_owned()
+    }
+
     /// A path as one would type it from here.
-    pub(crate) fn from_here<'a>(&self, path: &'a Path) -> &'a Path {
+    pub(crate) fn seen_from_here<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.here).unwrap_or(path)
     }
 }

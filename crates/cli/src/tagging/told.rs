@@ -32,7 +32,8 @@ pub(crate) fn file(error: FileError, path: &Path) -> Failure {
         }
         FileError::Outside { root, .. } => {
             let sentence = format!("{path} is outside of {}", shown(&root));
-            let hint = "name a file inside; links are not followed out of it";
+            let hint =
+                "name a file inside, or go to a folder that holds it; links are not followed out";
             Failure::new(Exit::Refused, "outside", sentence, hint)
         }
         FileError::NotText { found, .. } => {

@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 use baton_protocol::time::Timestamp;
 use baton_tags::{Effort, Hit, Priority, Search, Sighting, Skipped, Stage, Tag, Weight};
 
+use super::alerts::DONE;
 use super::told;
 use crate::failure::Failure;
 
@@ -43,7 +44,11 @@ pub(crate) fn list(
 }
 
 fn of_file(hit: &Hit) -> Vec<Work> {
-    let is_work = |seen: &&Sighting| seen.occurrence.tag.stage().is_some();
+    // A resolved alert is tagged like work that is done, but nobody ever worked on it.
+    let is_work = |seen: &&Sighting| {
+        let tag = &seen.occurrence.tag;
+        tag.stage().is_some() && tag.as_str() != DONE
+    };
     let mut items: Vec<_> = hit.sightings.iter().filter(is_work).collect();
     // Copies of a tag on the Tags line are one piece of work.
     items.dedup_by(|next, first| {
@@ -93,7 +98,7 @@ fn words(line: &str) -> String {
         Some(rest) if numbered.len() < line.len() => rest,
         Some(_) | None => line,
     };
-    let says = |word: &&str| word.parse::<Tag>().is_err() && word.trim_matches('#') != "";
+    let says = |word: &&str| word.parse::<Tag>().is_err() && !word.trim_matches('#').is_empty();
     line.split_whitespace().filter(says).collect::<Vec<_>>().join(" ")
 }
 

@@ -112,15 +112,16 @@ impl Raise {
             workspace.set_secret_rules()?;
         }
         let severity = self.severity.to_possible_value();
+        let about = self.file.map(|file| ground.seen_from_root(&file));
         let draft = Draft {
             text: &mask(&self.text),
             severity: severity.as_ref().map_or("warning", |it| it.get_name()),
-            about: self.file.as_deref(),
+            about: about.as_deref(),
             by: &who(by),
             at: out.begun,
         };
         let path = draft.raise(ground)?;
-        let path = ground.from_here(&path);
+        let path = ground.seen_from_here(&path);
         if out.json {
             let (id, tag) = (alerts::id(path), ACTIVE);
             return out.value(&json!({"file": path.to_string_lossy(), "id": id, "tag": tag}));
@@ -157,7 +158,7 @@ struct Listed {
 impl List {
     fn run(self, ground: &Ground, out: Output) -> Result<(), Failure> {
         let (listed, skipped) = find(ground, self.all)?;
-        let path = |alert: &Listed| ground.from_here(&alert.path).to_owned();
+        let path = |alert: &Listed| ground.seen_from_here(&alert.path).to_owned();
         let state = |alert: &Listed| if alert.open { "active" } else { "done" };
         if out.json {
             let each = listed.iter().map(|alert| {
@@ -247,7 +248,7 @@ fn head(path: &Path) -> Option<String> {
 impl Resolve {
     fn run(self, ground: &Ground, by: Option<&AgentId>, out: Output) -> Result<(), Failure> {
         let path = alerts::named(ground, &self.alert)?;
-        let shown_path = ground.from_here(&path).to_owned();
+        let shown_path = ground.seen_from_here(&path).to_owned();
         let (files, whole) = ground.files(&path)?;
         let (active, done) = (told::read(ACTIVE)?, told::read(DONE)?);
         let moved = files.swap(&whole, &[active], &done, Place::TagsLine, mover(by));

@@ -78,7 +78,7 @@ impl AwaitTag {
 
 fn tell(arrived: &Arrived, ground: &Ground, out: Output) -> Result<(), Failure> {
     let Arrived { file, tag, line, title } = arrived;
-    let file = ground.from_here(file);
+    let file = ground.seen_from_here(file);
     if out.json {
         let file = file.to_string_lossy();
         let tag = tag.as_str();

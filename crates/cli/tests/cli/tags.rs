@@ -397,6 +397,7 @@ fn an_alert_is_raised_listed_and_resolved_once_by_its_tags() {
     let ended = resolvers.into_iter().map(|mut it| it.wait().expect("an end").code());
     assert_eq!(ended.filter(|code| *code == Some(0)).count(), 1);
     assert!(text(&path).contains("**Tags**: #done-alert\n"));
+    assert_eq!(desk.run(&["tag", "list"]).ok(), "there is no work in files\n");
     error(&desk, &resolve);
     assert_eq!(desk.run(&["alert", "list", "--quiet"]).ok().lines().count(), 1);
     let all = desk.json(&["alert", "list", "--all"]);
@@ -410,4 +411,36 @@ fn an_alert_is_raised_listed_and_resolved_once_by_its_tags() {
     let (_, id) = first.lines().next().and_then(|it| it.split_once("ALERT_")).expect("a name");
     desk.run(&["alert", "resolve", id.trim_end_matches(".md")]).ok();
     desk.run(&["alert", "resolve", twins[0].as_str().expect("an id")]).ok();
+}
+
+#[test]
+fn an_alert_and_its_tags_stay_inside_the_workspace() {
+    let desk = Desk::new();
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let link = desk.path().join("sessions");
+    symlink(elsewhere.path(), &link).expect("a link");
+    error(&desk, &["alert", "raise", "Out"]);
+    fs::remove_file(link).expect("a link");
+    symlink(elsewhere.path(), desk.path().join("alerts")).expect("a link");
+    error(&desk, &["alert", "raise", "Out"]);
+    assert_eq!(fs::read_dir(elsewhere.path()).expect("a folder").count(), 0);
+}
+
+#[test]
+fn tags_are_moved_from_below_and_named_from_there() {
+    let desk = Desk::new();
+    file(&desk, "sessions/a.md", REQUEST);
+    let below = desk.path().join("src/deep");
+    fs::create_dir_all(&below).expect("a folder");
+    let run = |args: &[&str]| {
+        let output = desk.baton(args).current_dir(&below).output().expect("a run");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let moved = run(&["tag", "swap", "../../sessions/a.md", "#needs-fix", "#done-fix"]);
+    assert_eq!(moved, "../../sessions/a.md:2 #needs-fix -> #done-fix\n");
+    let found = run(&["tag", "find", "#done-fix"]);
+    assert!(Path::new(found.trim()).is_file() && found.ends_with("/sessions/a.md\n"), "{found}");
+    let about = ["alert", "raise", "Slow", "--file", "../../sessions/a.md", "--quiet"];
+    assert!(text(Path::new(run(&about).trim())).contains("**About**: `sessions/a.md`"));
 }

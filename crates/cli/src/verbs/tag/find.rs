@@ -74,7 +74,7 @@ impl Find {
 fn paths(found: &Found, ground: &Ground) -> Vec<u8> {
     let mut text = Vec::new();
     for hit in &found.hits {
-        let path = ground.from_here(&hit.path);
+        let path = ground.seen_from_here(&hit.path);
         match path.as_os_str().as_bytes() {
             bytes if bytes.iter().any(u8::is_ascii_control) => {
                 text.extend_from_slice(shown(path).as_bytes());
@@ -90,7 +90,7 @@ fn paths(found: &Found, ground: &Ground) -> Vec<u8> {
 fn in_context(found: &Found, ground: &Ground) -> String {
     let mut text = String::new();
     for Hit { path, sightings, .. } in &found.hits {
-        let path = shown(ground.from_here(path));
+        let path = shown(ground.seen_from_here(path));
         for Sighting { occurrence, first_line, lines } in sightings {
             if !text.is_empty() {
                 text.push('\n');
@@ -120,7 +120,7 @@ fn as_json(found: &Found, ground: &Ground, with_context: bool) -> Value {
         }
         value
     };
-    let path = |path: &Path| ground.from_here(path).to_string_lossy().into_owned();
+    let path = |path: &Path| ground.seen_from_here(path).to_string_lossy().into_owned();
     let hit = |hit: &Hit| {
         let sightings: Vec<_> = hit.sightings.iter().map(seen).collect();
         json!({"path": path(&hit.path), "title": hit.title, "sightings": sightings})

@@ -43,7 +43,8 @@ impl List {
         if out.json {
             let items: Vec<_> = all.iter().map(|work| as_json(work, ground)).collect();
             let skipped = skipped.iter();
-            let skipped = skipped.map(|it| json!({"path": it.path, "reason": it.reason}));
+            let skipped =
+                skipped.map(|it| json!({"path": it.path.to_string_lossy(), "reason": it.reason}));
             return out.value(&json!({"items": items, "skipped": skipped.collect::<Vec<_>>()}));
         }
         out.page(|page| {
@@ -89,7 +90,7 @@ fn end_of(place: &str, room: usize) -> String {
 }
 
 fn place(work: &Work, ground: &Ground) -> String {
-    format!("{}:{}", shown(ground.from_here(&work.path)), work.line)
+    format!("{}:{}", shown(ground.seen_from_here(&work.path)), work.line)
 }
 
 fn as_json(work: &Work, ground: &Ground) -> Value {
@@ -100,7 +101,7 @@ fn as_json(work: &Work, ground: &Ground) -> Value {
         "priority": priority_shown(work.priority),
         "effort": work.effort.map(effort_shown),
         "changed": work.changed.map(|at| absolute(at).replace(' ', "T")),
-        "path": ground.from_here(&work.path).to_string_lossy(),
+        "path": ground.seen_from_here(&work.path).to_string_lossy(),
         "line": work.line,
         "inline": work.inline,
         "title": work.title,
