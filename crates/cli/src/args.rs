@@ -116,6 +116,7 @@ const THEMES: &[(&str, &[&str])] = &[
     ),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
     ("Coding agents", &["switch", "packet"]),
+    ("Tags in files", &["tag", "await-tag", "alert"]),
     ("Look", &["list", "show", "replay", "flow", "logs", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
     ("See it", &["demo", "bench"]),
@@ -135,11 +136,14 @@ Exit codes:
   3  refused: the rules say no; the error says what stands in the way
   4  not found
   5  no answer in the time that was given
+`tag`, `await-tag` and `alert` end with 1 on every error, and its message begins
+with ERROR; only a time that is up is 5 there, too.
 
 Environment:
   BATON_TOKEN      an agent's credential; without it the caller is the operator,
                    and an empty one is refused
-  BATON_AGENT      marks a process as an agent, which then needs BATON_TOKEN
+  BATON_AGENT      marks a process as an agent, which then needs BATON_TOKEN;
+                   in tagged files an agent cannot approve
   BATON_FENCE      the fence of the hold, as --fence
   BATON_WORKSPACE  the workspace, as --workspace
   BATON_URL        a coordinator on the network, as --url

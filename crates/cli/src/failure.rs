@@ -32,9 +32,21 @@ pub(crate) struct Failure {
     pub(crate) code: String,
     pub(crate) sentence: String,
     pub(crate) hint: String,
+    /// Whether it is told as the tag verbs tell it.
+    of_tags: bool,
 }
 
 impl Failure {
+    /// The same, as those who call the tag verbs expect it: `ERROR` comes first, and the exit is 1
+    /// whatever the reason, but for the time that is up.
+    pub(crate) fn of_tags(mut self) -> Self {
+        self.of_tags = true;
+        if self.exit != Exit::NoAnswer {
+            self.exit = Exit::Failure;
+        }
+        self
+    }
+
     /// The world failed, not the caller.
     pub(crate) fn failed(sentence: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::new(Exit::Failure, "failure", sentence, hint)
@@ -51,7 +63,8 @@ impl Failure {
         sentence: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
-        Self { exit, code: code.to_owned(), sentence: sentence.into(), hint: hint.into() }
+        let (sentence, hint) = (sentence.into(), hint.into());
+        Self { exit, code: code.to_owned(), sentence, hint, of_tags: false }
     }
 
     /// Says on standard error what stands in the way, for a person or, with `json`, a program.
@@ -72,7 +85,12 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-        writeln!(f, "{red}error{red:#}: {}", Plain::lines(&self.sentence))?;
+        if self.of_tags {
+            // Scripts look for the word at the very beginning, so nothing colours it.
+            writeln!(f, "ERROR: {}", Plain::line(&self.sentence))?;
+        } else {
+            writeln!(f, "{red}error{red:#}: {}", Plain::lines(&self.sentence))?;
+        }
         writeln!(f, "{cyan} hint{cyan:#}: {}", Plain::lines(&self.hint))
     }
 }
@@ -179,6 +197,18 @@ mod tests {
                 exit 1
             "#]],
         );
+    }
+
+    #[test]
+    fn the_tag_verbs_keep_their_own_contract() {
+        let failure = Failure::new(Exit::Refused, "gone", "a is\ngone", "look").of_tags();
+        let plain = anstream::adapter::strip_str(&failure.to_string()).to_string();
+        assert_eq!(
+            (failure.exit, plain.as_str()),
+            (Exit::Failure, "ERROR: a is gone\n hint: look\n")
+        );
+        let late = Failure::new(Exit::NoAnswer, "no-answer", "late", "wait").of_tags();
+        assert_eq!(late.exit, Exit::NoAnswer);
     }
 
     #[test]

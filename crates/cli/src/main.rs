@@ -15,6 +15,7 @@ mod place;
 mod session;
 mod shelf;
 mod show;
+mod tagging;
 mod top;
 mod usage;
 mod value;

@@ -8,13 +8,19 @@ use clap::error::{ContextValue, ErrorKind};
 
 use crate::failure::{Exit, Failure};
 use crate::show::text::cut;
+use crate::tagging::told::QUOTE;
+use crate::verbs::TAG_VERBS;
+
+const HINT: &str = "`baton help` lists the verbs, and `baton VERB --help` what each one takes";
 
 /// Says what is wrong with the command line. Help and version come the same way and are no error.
 pub(crate) fn told(error: clap::Error, json: bool) -> ExitCode {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if json && !asked_for {
+    let of_tags = is_of_tags(std::env::args_os());
+    if (json || of_tags) && !asked_for {
         let failure = failure(error);
-        failure.tell(true, ColorChoice::Never);
+        let failure = if of_tags { of_a_tag_verb(failure) } else { failure };
+        failure.tell(json, ColorChoice::Never);
         return ExitCode::from(failure.exit as u8);
     }
     let error = shortened(error);
@@ -26,6 +32,21 @@ pub(crate) fn told(error: clap::Error, json: bool) -> ExitCode {
 /// Whether JSON was asked for, as far as a command line that makes no sense can tell.
 pub(crate) fn wants_json(args: impl Iterator<Item = OsString>) -> bool {
     args.take_while(|arg| arg != "--").any(|arg| arg == "--json")
+}
+
+/// Whether a verb for tags was meant, as far as can be told.
+fn is_of_tags(args: impl Iterator<Item = OsString>) -> bool {
+    let read = crate::args::command().ignore_errors(true).try_get_matches_from(args);
+    read.is_ok_and(|it| it.subcommand_name().is_some_and(|verb| TAG_VERBS.contains(&verb)))
+}
+
+/// Most often a tag is not in quotes, and the shell took it and the rest for a comment.
+fn of_a_tag_verb(mut failure: Failure) -> Failure {
+    let about_a_tag = ["<TAG>", "<OLD", "<NEW>"].iter().any(|it| failure.sentence.contains(it));
+    if about_a_tag && failure.hint == HINT {
+        failure.hint = QUOTE.to_owned();
+    }
+    failure.of_tags()
 }
 
 /// What was typed may be a whole file by mistake: its beginning is enough to know it by.
@@ -51,7 +72,7 @@ fn shortened(mut error: clap::Error) -> clap::Error {
 
 fn failure(error: clap::Error) -> Failure {
     let error = shortened(error);
-    let hint = "`baton help` lists the verbs, and `baton VERB --help` what each one takes";
+    let hint = HINT;
     let verbless =
         [ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ErrorKind::MissingSubcommand];
     if verbless.contains(&error.kind()) {

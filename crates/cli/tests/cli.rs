@@ -26,6 +26,8 @@ mod secrets;
 mod service;
 #[path = "cli/switch.rs"]
 mod switch;
+#[path = "cli/tags.rs"]
+mod tags;
 #[path = "cli/teams.rs"]
 mod teams;
 #[path = "cli/watch.rs"]

@@ -101,8 +101,16 @@ impl Output {
 
     /// Writes all at once. A reader that has gone away, such as `head`, has read enough.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
-        let mut out = AutoStream::new(io::stdout(), self.color);
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        self.put(AutoStream::new(io::stdout(), self.color), text.as_bytes())
+    }
+
+    /// Writes bytes as they are: a path need not be UTF-8.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        self.put(io::stdout().lock(), bytes)
+    }
+
+    fn put(&self, mut out: impl Write, bytes: &[u8]) -> Result<(), Failure> {
+        match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 let sentence = format!("cannot write the answer: {error}");
                 Err(Failure::failed(sentence, "check where the output goes"))

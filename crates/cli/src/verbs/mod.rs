@@ -2,9 +2,11 @@
 //! belong together.
 
 mod agent;
+mod alert;
 mod answer;
 mod artifact;
 mod audit;
+mod await_tag;
 mod backup;
 mod cancel;
 mod completions;
@@ -37,6 +39,7 @@ mod show;
 mod start;
 mod stats;
 mod switch;
+mod tag;
 mod token;
 mod told;
 mod top;
@@ -55,6 +58,7 @@ use crate::failure::Failure;
 use crate::line::Line;
 use crate::session::Session;
 use crate::show::{Output, time};
+use crate::tagging::Ground;
 use crate::workspace::Workspace;
 
 /// Everything that can be asked at the command line.
@@ -83,6 +87,9 @@ pub(crate) enum Verb {
     Artifact(artifact::Artifact),
     Switch(Box<switch::Switch>),
     Packet(Box<packet::Packet>),
+    Tag(tag::Tag),
+    AwaitTag(await_tag::AwaitTag),
+    Alert(alert::Alert),
     Lock(lock::Lock),
     Unlock(lock::Unlock),
     List(list::List),
@@ -104,6 +111,9 @@ pub(crate) enum Verb {
     Bench(demo::Bench),
 }
 
+/// The verbs for tags in files, which tell errors in their own way.
+pub(crate) const TAG_VERBS: [&str; 3] = ["tag", "await-tag", "alert"];
+
 /// Does what was asked.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     let Cli { global, verb } = cli;
@@ -117,6 +127,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Switch(switch) => switch.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Secrets(secrets) => secrets.run(Workspace::find(global.workspace.as_deref()), out),
+        Verb::Tag(tag) => of_tags(&global, |ground| tag.run(ground, &global, out)),
+        Verb::AwaitTag(wait) => of_tags(&global, |ground| wait.run(ground, out)),
+        Verb::Alert(alert) => of_tags(&global, |ground| alert.run(ground, &global, out)),
         Verb::Serve(serve) => serve.run(&Workspace::find(global.workspace.as_deref())?),
         Verb::Agent(agent) => agent.run(&session(global, out)?),
         Verb::Token(token) => token.run(&session(global, out)?),
@@ -155,6 +168,14 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Stop(stop) => stop.run(&session(global, out)?),
         Verb::Backup(backup) => backup.run(&session(global, out)?),
     }
+}
+
+/// Does what needs files alone: no coordinator is asked or started.
+fn of_tags(
+    global: &Global,
+    run: impl FnOnce(&Ground) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    Ground::find(global).and_then(|ground| run(&ground)).map_err(Failure::of_tags)
 }
 
 /// Who asks comes first: a marked agent without a token hears so wherever it stands.

@@ -1,0 +1,124 @@
+//! What stood in the way of a move, with the next step.
+
+use std::io;
+use std::path::Path;
+use std::str::FromStr;
+
+use baton_tags::edit::EditError;
+use baton_tags::lifecycle::Refusal;
+use baton_tags::{FileError, FindError, Place, Skipped, TagError};
+
+use super::ground::shown;
+use crate::failure::{Exit, Failure};
+use crate::show::Output;
+
+/// What most mistyped tags have in common.
+pub(crate) const QUOTE: &str =
+    "write the tag in quotes, such as '#needs-fix': to a shell a bare # begins a comment";
+/// Files that could not be searched and are named one by one.
+const SKIPPED_SHOWN_MAX: usize = 10;
+
+/// Words a failed change of the file that the caller knows as `path`.
+pub(crate) fn file(error: FileError, path: &Path) -> Failure {
+    let path = shown(path);
+    match error {
+        FileError::Refused { source, .. } => {
+            let (code, hint) = (source.code(), after_refusal(&source));
+            Failure::new(Exit::Refused, code, format!("{path}: {source}"), hint)
+        }
+        FileError::Edit { source, .. } => {
+            let (code, hint) = after_edit(&source, &path);
+            Failure::new(Exit::Refused, code, format!("{path}: {source}"), hint)
+        }
+        FileError::Outside { root, .. } => {
+            let sentence = format!("{path} is outside of {}", shown(&root));
+            let hint =
+                "name a file inside, or go to a folder that holds it; links are not followed out";
+            Failure::new(Exit::Refused, "outside", sentence, hint)
+        }
+        FileError::NotText { found, .. } => {
+            let sentence = format!("{path} is {found}, expected a text file");
+            Failure::new(Exit::Refused, "not-text", sentence, "tags live in text files only")
+        }
+        FileError::TooLarge { .. } => {
+            let sentence = error.to_string();
+            Failure::new(Exit::Refused, "too-large", sentence, "put the tag into a smaller file")
+        }
+        FileError::Failed { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            let sentence = format!("there is no file {path}");
+            let hint = "check the path; `baton tag find '#*'` lists tagged files";
+            Failure::new(Exit::NotFound, "not-found", sentence, hint)
+        }
+        FileError::Failed { doing, source, .. } => {
+            let sentence = format!("{path}: cannot {doing}: {source}");
+            Failure::failed(sentence, "check the file and the permissions of its folder")
+        }
+        error => Failure::failed(format!("{path}: {error}"), "try it again"),
+    }
+}
+
+/// Words a search that could not begin.
+pub(crate) fn search(error: FindError) -> Failure {
+    match error {
+        FindError::Unreachable { path, source } => {
+            let sentence = format!("cannot search {}: {source}", shown(&path));
+            Failure::new(Exit::NotFound, "not-found", sentence, "name a folder or file to search")
+        }
+        error => Failure::failed(error.to_string(), "try it again"),
+    }
+}
+
+/// Reads a tag, or anything that is written like one, that the caller did not give in a place where
+/// the command line checks it.
+pub(crate) fn read<T: FromStr<Err = TagError>>(text: &str) -> Result<T, Failure> {
+    text.parse().map_err(|error: TagError| Failure::usage(error.to_string(), QUOTE))
+}
+
+/// Says what was not searched: nobody should take a gap for an empty result.
+pub(crate) fn warn_of(skipped: &[Skipped], out: Output) {
+    for Skipped { path, reason } in skipped.iter().take(SKIPPED_SHOWN_MAX) {
+        out.warn(&format!("not searched: {}: {reason}", shown(path)));
+    }
+    if let Some(more @ 1..) = skipped.len().checked_sub(SKIPPED_SHOWN_MAX) {
+        out.warn(&format!("not searched: {more} more"));
+    }
+}
+
+fn after_refusal(refusal: &Refusal) -> String {
+    let person = "a person can do it in a terminal of their own; agents cannot approve";
+    match refusal {
+        Refusal::ApprovalNeeded { .. } => person.to_owned(),
+        Refusal::NotApproved { kind, .. } => {
+            format!(
+                "a person approves it first: #needs-{kind} to #delegated-{kind} or #next-{kind}"
+            )
+        }
+        Refusal::AlreadyThere { .. } => "there is nothing to do".to_owned(),
+        Refusal::NotClaimed { from } => {
+            let kind = from.stage().map_or("X", |(_, kind)| kind);
+            format!("claim it first: swap {from} for #claimed-{kind}")
+        }
+        Refusal::TakenBack { .. } => "ask a person to take it back".to_owned(),
+        Refusal::Over { kind, .. } => format!("a person can swap it for #needs-{kind}"),
+        Refusal::Immediate { .. } => "leave it to the session that it is for".to_owned(),
+        Refusal::KindChanged { .. } => {
+            "keep the kind; before its approval #needs-X may become another #needs".to_owned()
+        }
+        _ => "docs/tags.md tells which moves there are".to_owned(),
+    }
+}
+
+fn after_edit(error: &EditError, path: &str) -> (&'static str, String) {
+    match error {
+        EditError::Gone { elsewhere, place: Place::TagsLine, .. } if !elsewhere.is_empty() => {
+            ("gone", format!("add --inline {} to mean that line", elsewhere[0]))
+        }
+        EditError::Gone { .. } => {
+            let look = format!("`baton tag list {path}` shows where it stands");
+            ("gone", format!("somebody was faster, or it was never there; {look}"))
+        }
+        EditError::Itself { .. } => ("itself", "name two different tags".to_owned()),
+        EditError::Entangled { .. } => ("entangled", "edit that line by hand".to_owned()),
+        _ => ("edit", "look at the file".to_owned()),
+    }
+}
