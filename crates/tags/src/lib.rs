@@ -7,7 +7,11 @@
 //! * [`Tag`] and [`TagPattern`] are parsed once, at the door.
 //! * [`Document`] tells tags from mere mentions; [`edit`] changes one tag and no other byte.
 //! * [`lifecycle`] says which move is allowed to whom.
+//! * [`items`] lists the pieces of work of a text; [`request`] makes their whole moves, with who
+//!   approved, who holds and what came of it.
 //! * [`Files`] makes a move on disk, exclusively across processes; [`find()`] looks through a tree.
+//! * [`state`] tells whether a worker is still there, [`dispatch`] who does what and in which
+//!   order, [`template`] what a request looks like, and [`watch`] when to look again.
 //!
 //! ```
 //! use baton_tags::{Document, Place, Tag, edit};

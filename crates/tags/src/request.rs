@@ -11,6 +11,8 @@
 mod error;
 mod parts;
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use crate::document::{Document, Place};
@@ -100,8 +102,11 @@ pub fn body_hash(text: &[u8]) -> BodyHash {
 }
 
 /// Returns who holds an item, or held it last.
+///
+/// An item whose line was changed by its worker is found under its new name as under its old one.
 pub fn session_of(text: &[u8], item: &ItemKey) -> Option<Holding> {
-    holding(&Document::read(text), item)
+    let (text, item) = adopted(text, item);
+    holding(&Document::read(&text), &item)
 }
 
 /// Returns the approval on record for an item, whether it still holds or not.
@@ -132,7 +137,7 @@ pub fn standing(text: &[u8], item: &ItemKey) -> Standing {
 /// that names no item was written by hand, and answers the Tags line.
 pub fn has_response(text: &[u8], item: &ItemKey) -> bool {
     let document = Document::read(text);
-    let session = holding(&document, item).map(|holding| format!("{}/", holding.session));
+    let session = session_of(text, item).map(|holding| format!("{}/", holding.session));
     let ours = |link: &str| session.as_ref().is_none_or(|session| link.contains(session.as_str()));
     let mut unnamed = false;
     let mut named = false;
@@ -201,6 +206,7 @@ pub fn finish(
     holder: &Holding,
     response: &str,
 ) -> Result<Changed, RequestError> {
+    let (text, item) = &adopted(text, item);
     let found = held(text, item, Some(holder))?;
     if response.len() > LINK_MAX || !is_path(response) {
         let found = response.chars().take(LINK_MAX).collect();
@@ -226,6 +232,7 @@ pub fn finish_answered(
     item: &ItemKey,
     holder: Option<&Holding>,
 ) -> Result<Changed, RequestError> {
+    let (text, item) = &adopted(text, item);
     let found = held(text, item, holder)?;
     if !has_response(text, item) {
         let (item, found) = (item.clone(), found.tag);
@@ -245,6 +252,7 @@ pub fn requeue(
     holder: Option<&Holding>,
     recovery: &Recovery,
 ) -> Result<Changed, RequestError> {
+    let (text, item) = &adopted(text, item);
     let found = held(text, item, holder)?;
     let stage = match to {
         RequeueTo::Needs => Stage::Needs,
@@ -297,6 +305,16 @@ pub fn set_aside(text: &[u8], item: &ItemKey) -> Result<Changed, RequestError> {
     let waiting = [Stage::Delegated, Stage::Next];
     let found = located(text, item, &waiting, "#delegated or #next")?;
     moved(text, &found, Stage::Needs, |text| parts::drop_approval(text, item))
+}
+
+/// Returns a text in which the records of an item stand under the name that it has now.
+fn adopted<'t>(text: &'t [u8], item: &ItemKey) -> (Cow<'t, [u8]>, ItemKey) {
+    match parts::adopt(&Document::read(text), item.kind()) {
+        Some((old, new)) if *item == old || *item == new => {
+            (Cow::Owned(parts::rename(text, &old, &new)), new)
+        }
+        Some(_) | None => (Cow::Borrowed(text), item.clone()),
+    }
 }
 
 fn holding(document: &Document<'_>, item: &ItemKey) -> Option<Holding> {

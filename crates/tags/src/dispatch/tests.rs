@@ -121,7 +121,8 @@ fn work_is_started_by_weight_then_rank_then_age_then_place() {
     let late: Timestamp = "2026-11-16T11:00:00Z".parse().unwrap();
     let hash = "0".repeat(64);
     let approved = format!(
-        "**Tags**: #delegated-fix\n**Approved**: #fix by anna, 2026-11-16T10:30:00Z, sha256:{hash}\n"
+        "**Tags**: #delegated-fix\n\
+         **Approved**: #fix by anna, 2026-11-16T10:30:00Z, sha256:{hash}\n"
     );
     let files = [
         ("a.md", "**Tags**: #delegated-chores\n", early),

@@ -9,8 +9,9 @@ use jiff::Timestamp;
 
 use crate::document::Document;
 use crate::edit::{insert, newline};
-use crate::item::{ItemKey, reduced};
+use crate::item::{self, ItemKey, reduced};
 use crate::markup::{Kind, Line};
+use crate::name::Stage;
 use crate::record::{BodyHash, Record};
 
 /// The two sections that are written by Baton and are no part of the request.
@@ -185,6 +186,47 @@ pub(super) fn set(text: &[u8], record: &Record) -> Vec<u8> {
             insert(text, start, format!("{record}{newline}"))
         }
     }
+}
+
+/// Lets the records of an item go to the name that it has now.
+///
+/// Whoever works on a line may change what it says, such as tick its box. Then one Session line has
+/// no item any more and one claimed item no Session line. If there is one of each, they belong
+/// together; with more of them nobody can tell. Returns the old name and the new one.
+pub(super) fn adopt(document: &Document<'_>, kind: &str) -> Option<(ItemKey, ItemKey)> {
+    let items = item::list(document);
+    let sessions: Vec<_> = records(document)
+        .into_iter()
+        .filter_map(|(_, record)| match record {
+            Record::Session(of, _) => Some(of),
+            Record::Approved(..) => None,
+        })
+        .collect();
+    let fits = |key: &ItemKey| !key.is_on_tags_line() && key.kind() == kind;
+    let is_item = |key: &ItemKey| items.iter().any(|item| item.key == *key);
+    let mut orphans = sessions.iter().filter(|key| fits(key) && !is_item(key));
+    let claimed = items.iter().filter(|item| item.stage == Stage::Claimed).map(|item| &item.key);
+    let mut strays = claimed.filter(|key| fits(key) && !sessions.contains(key));
+    match (orphans.next(), orphans.next(), strays.next(), strays.next()) {
+        (Some(old), None, Some(new), None) => Some((old.clone(), new.clone())),
+        _ => None,
+    }
+}
+
+/// Writes the records of one item under another name.
+pub(super) fn rename(text: &[u8], old: &ItemKey, new: &ItemKey) -> Vec<u8> {
+    let document = Document::read(text);
+    let mut edited = text.to_vec();
+    for (at, record) in records(&document).into_iter().rev() {
+        let renamed = match record {
+            Record::Approved(of, approval) if of == *old => Record::Approved(new.clone(), approval),
+            Record::Session(of, holding) if of == *old => Record::Session(new.clone(), holding),
+            Record::Approved(..) | Record::Session(..) => continue,
+        };
+        let line = document.lines()[at].text.clone();
+        edited.splice(line, renamed.to_string().into_bytes());
+    }
+    edited
 }
 
 /// Takes away the approval of an item.

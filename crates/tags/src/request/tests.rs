@@ -135,6 +135,30 @@ fn inline_items_move_one_by_one_and_are_named() {
 }
 
 #[test]
+fn a_worker_may_change_the_line_that_it_works_on() {
+    let text = "# Plan\n\n- [ ] a #delegated-fix\n- [ ] b #delegated-fix\n";
+    let old = item::items(text.as_bytes())[1].key.clone();
+    let text = claimed(text.as_bytes(), &old.to_string(), "s1");
+    let text = show(&text).replace("[ ] b", "[x] b");
+    let new = item::items(text.as_bytes())[1].key.clone();
+    let holder = held_by("s1", 1);
+    for name in [&old, &new] {
+        assert_eq!(session_of(text.as_bytes(), name), Some(holder.clone()));
+        let done = finish(text.as_bytes(), name, &holder, "sessions/s1/R.md").unwrap().text;
+        assert!(show(&done).contains("- [x] b #done-fix\n"));
+        assert!(has_response(&done, &new));
+        let to = RequeueTo::Needs;
+        let back = requeue(text.as_bytes(), name, to, Some(&holder), &died()).unwrap().text;
+        let back = approved(&back, &new.to_string());
+        let again = claim(&back, &new, &session("s2"), Fence(1)).unwrap();
+        assert_eq!(again.fence, Fence(2));
+    }
+    let two = text.replace("a #delegated-fix", "a #claimed-fix");
+    let unclear = finish(two.as_bytes(), &old, &holder, "sessions/s1/R.md").unwrap_err();
+    assert_eq!(unclear.code(), "missing");
+}
+
+#[test]
 fn an_answer_of_an_earlier_round_does_not_count() {
     let text = b"**Tags**: #claimed-fix\n**Session**: sessions/s2, #fix, fence 2\n\n\
         ## Response\n*   **Item**: #fix, [response](sessions/s1/RESPONSE.md)\n\n## Notes\n";
