@@ -116,7 +116,7 @@ const THEMES: &[(&str, &[&str])] = &[
     ),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
     ("Coding agents", &["switch", "packet"]),
-    ("Tags in files", &["tag", "await-tag", "alert"]),
+    ("Tags in files", &["tag", "await-tag", "alert", "run", "work", "attach"]),
     ("Look", &["list", "show", "replay", "flow", "logs", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
     ("See it", &["demo", "bench"]),
@@ -136,7 +136,7 @@ Exit codes:
   3  refused: the rules say no; the error says what stands in the way
   4  not found
   5  no answer in the time that was given
-`tag`, `await-tag` and `alert` end with 1 on every error, and its message begins
+The verbs for tags in files end with 1 on every error, and its message begins
 with ERROR; only a time that is up is 5 there, too.
 
 Environment:

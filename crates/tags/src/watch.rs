@@ -122,6 +122,11 @@ impl Stopper {
         // A full queue wakes it as well.
         let _ = self.wake.try_send(Report::Wake);
     }
+
+    /// Tells whether it was stopped.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
 }
 
 /// What is watched.

@@ -165,7 +165,7 @@ pub(crate) fn severity(text: &str) -> Option<&str> {
 }
 
 /// A link may not lead the alerts out of the root.
-fn within(folder: &Path, root: &Path) -> io::Result<()> {
+pub(crate) fn within(folder: &Path, root: &Path) -> io::Result<()> {
     if folder.canonicalize()?.starts_with(root.canonicalize()?) {
         return Ok(());
     }

@@ -97,7 +97,7 @@ fn tell(arrived: &Arrived, ground: &Ground, out: Output) -> Result<(), Failure> 
 }
 
 /// A span, or nothing at all, which no other verb has a use for.
-fn patience(text: &str) -> Result<Duration, String> {
+pub(super) fn patience(text: &str) -> Result<Duration, String> {
     let unit = text.trim_start_matches('0');
     if unit.len() < text.len() && ["", "ms", "s", "m", "h", "d"].contains(&unit) {
         return Ok(Duration::ZERO);

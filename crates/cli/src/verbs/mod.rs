@@ -33,6 +33,7 @@ mod reached;
 mod reassign;
 mod replay;
 mod rows;
+mod run;
 mod secrets;
 mod serve;
 mod show;
@@ -46,6 +47,7 @@ mod top;
 mod used;
 mod vars;
 mod wait;
+mod work;
 
 pub(crate) use rows::word_of;
 
@@ -90,6 +92,9 @@ pub(crate) enum Verb {
     Tag(tag::Tag),
     AwaitTag(await_tag::AwaitTag),
     Alert(alert::Alert),
+    Run(run::Run),
+    Work(work::Work),
+    Attach(work::Attach),
     Lock(lock::Lock),
     Unlock(lock::Unlock),
     List(list::List),
@@ -112,7 +117,7 @@ pub(crate) enum Verb {
 }
 
 /// The verbs for tags in files, which tell errors in their own way.
-pub(crate) const TAG_VERBS: [&str; 3] = ["tag", "await-tag", "alert"];
+pub(crate) const TAG_VERBS: [&str; 6] = ["tag", "await-tag", "alert", "run", "work", "attach"];
 
 /// Does what was asked.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
@@ -130,6 +135,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Tag(tag) => of_tags(&global, |ground| tag.run(ground, &global, out)),
         Verb::AwaitTag(wait) => of_tags(&global, |ground| wait.run(ground, out)),
         Verb::Alert(alert) => of_tags(&global, |ground| alert.run(ground, &global, out)),
+        Verb::Run(run) => of_tags(&global, |ground| run.run(ground.clone(), out)),
+        Verb::Work(work) => of_tags(&global, |ground| work.run(ground, out)),
+        Verb::Attach(attach) => of_tags(&global, |ground| attach.run(ground)),
         Verb::Serve(serve) => serve.run(&Workspace::find(global.workspace.as_deref())?),
         Verb::Agent(agent) => agent.run(&session(global, out)?),
         Verb::Token(token) => token.run(&session(global, out)?),

@@ -1,0 +1,140 @@
+//! Work whose holder died: ended if it was answered, put back before a person if not.
+
+use std::path::Path;
+
+use baton_protocol::tag::TagMover;
+use baton_tags::dispatch::Table;
+use baton_tags::request::{self, Changed, Recovery, RequeueTo};
+use baton_tags::state::{Death, Liveness, Proc, State, StateError};
+use baton_tags::{FileError, Files, Holding, Item, Stage, Tag};
+use jiff::Timestamp;
+
+use crate::tagging::spool::{Made, Move, noted};
+use crate::tagging::{Ground, alerts};
+use crate::show::time;
+
+/// How a claimed item stands.
+pub(crate) enum Standing {
+    /// Somebody works on it, or a person claimed it by hand.
+    Held {
+        /// Whether it is a worker of ours.
+        by_worker: bool,
+    },
+    /// Its worker is dead.
+    Dead(Dead),
+    /// It cannot be told.
+    Unclear(String),
+}
+
+/// A dead worker's item.
+pub(crate) struct Dead {
+    pub(crate) holder: Holding,
+    pub(crate) reason: String,
+    /// Whether it answered before.
+    pub(crate) answered: bool,
+}
+
+/// What became of it.
+pub(crate) enum Outcome {
+    Finished,
+    Requeued(Tag),
+    /// Somebody else recovered it first, or it moved by itself.
+    Over,
+}
+
+/// Tells how a claimed item stands, from the file and its session alone.
+pub(crate) fn standing(ground: &Ground, text: &[u8], item: &Item) -> Standing {
+    let Some(holder) = request::session_of(text, &item.key) else {
+        return Standing::Held { by_worker: false };
+    };
+    let answered = request::has_response(text, &item.key);
+    let dead = |reason| Standing::Dead(Dead { holder: holder.clone(), reason, answered });
+    let state = match State::read(&ground.root().join(holder.session.as_str())) {
+        Ok(state) => state,
+        Err(StateError::Failed { source, .. })
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            return dead("Its session left no state".to_owned());
+        }
+        Err(error) => return Standing::Unclear(error.to_string()),
+    };
+    match state.liveness(&Proc, Timestamp::now()) {
+        Ok(Liveness::Alive) => Standing::Held { by_worker: true },
+        Ok(Liveness::Dead(death)) => dead(said(state.process.pid, death)),
+        Err(error) => Standing::Unclear(format!("cannot look at processes: {error}")),
+    }
+}
+
+fn said(pid: u32, death: Death) -> String {
+    format!("Agent PID {pid} died mid-work ({death})")
+}
+
+/// Recovers an item, unless somebody else does.
+pub(crate) fn recover(
+    ground: &Ground,
+    table: &Table,
+    (path, text, item): (&Path, &[u8], &Item),
+    dead: &Dead,
+) -> Result<Outcome, FileError> {
+    let files = Files::within(ground.root())?;
+    let (key, holder) = (&item.key, Some(&dead.holder));
+    let noting = |to: Stage, make: &dyn Fn() -> Result<Changed, FileError>| {
+        let about = Move {
+            file: path,
+            item: key.to_string(),
+            to: to.of(key.kind()).ok(),
+            mover: TagMover::Daemon,
+            session: Some(&dead.holder.session),
+            hash: None,
+            reason: Some(&dead.reason),
+        };
+        let fence = Some(dead.holder.fence);
+        noted(ground, about, make, |change| Made { from: Some(change.from.clone()), fence })
+    };
+    if dead.answered {
+        let done = noting(Stage::Done, &|| files.finish_answered(path, key, holder));
+        return lost(done.map(|_| Outcome::Finished));
+    }
+    let put_back = |to: RequeueTo, stage: Stage, action: &str| {
+        let (reason, action) = (dead.reason.clone(), action.to_owned());
+        let recovery = Recovery { at: Timestamp::now(), reason, action };
+        noting(stage, &|| files.requeue(path, key, to, holder, &recovery, table.trust))
+    };
+    let may_go_on = table.route(key.kind()).is_some_and(|route| {
+        let approved = request::approval_of(text, key).map_or(Timestamp::MIN, |it| it.at);
+        let used = request::recoveries_since(text, key, approved);
+        route.requeue == RequeueTo::Delegated && (used as u64) < u64::from(table.reuses_max)
+    });
+    if may_go_on {
+        let action = "Re-queued for processing under its approval";
+        match put_back(RequeueTo::Delegated, Stage::Delegated, action) {
+            // The request is not the one that was approved: a person looks at it again.
+            Err(FileError::Refused { .. }) => (),
+            tried => return lost(tried.map(|change| Outcome::Requeued(change.to))),
+        }
+    }
+    let back = put_back(RequeueTo::Needs, Stage::Needs, "Re-queued for review");
+    let outcome = lost(back.map(|change| Outcome::Requeued(change.to)))?;
+    if let Outcome::Requeued(_) = outcome {
+        alert(ground, path, item, &dead.reason);
+    }
+    Ok(outcome)
+}
+
+/// Somebody who was faster is no failure.
+fn lost(tried: Result<Outcome, FileError>) -> Result<Outcome, FileError> {
+    match tried {
+        Err(FileError::Request { .. }) => Ok(Outcome::Over),
+        tried => tried,
+    }
+}
+
+fn alert(ground: &Ground, path: &Path, item: &Item, reason: &str) {
+    let below = ground.seen_from_root(path);
+    let text = format!("{} lost its worker: {reason}", item.key);
+    let (severity, by) = ("high", "dispatch");
+    let draft =
+        alerts::Draft { text: &text, severity, about: Some(&below), by, at: time::now() };
+    // The Recovery section says the same; an alert that cannot be written changes nothing.
+    let _ = draft.raise(ground);
+}

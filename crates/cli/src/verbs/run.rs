@@ -1,0 +1,137 @@
+//! `baton run`: the dispatch daemon, or one skill by hand.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use baton_tags::dispatch::Skill;
+use baton_tags::watch::Stopper;
+use baton_tags::TagPattern;
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::show::Output;
+use crate::tagging::daemon::{Daemon, Spawner};
+use crate::tagging::table::table;
+use crate::tagging::tmux::{Tmux, socket};
+use crate::tagging::worker::Task;
+use crate::tagging::{Ground, told};
+use crate::verbs::await_tag::patience;
+
+/// Start agents for approved work in files, or run one skill by hand
+///
+/// With --monitor-tags it watches the workspace and starts an agent for every
+/// #delegated-X, each in a window of the tmux session `dispatch`. It never looks
+/// at #needs-X and #next-X. It keeps no state: end it with Ctrl-C, start it again,
+/// and it goes on from the tags; agents go on meanwhile. What agents that died
+/// leave behind goes back to #needs-X, with the reason.
+///
+/// Which skill does what is in .baton/dispatch.yaml.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton run --monitor-tags
+  baton run --monitor-tags='#delegated-fix,#delegated-chores' --max-agents 3
+  baton run --monitor-tags --once --dry-run
+  baton run /research sessions/market/REQUEST.md")]
+pub(crate) struct Run {
+    /// The skill to run by hand
+    #[arg(value_name = "/SKILL", requires = "file", conflicts_with = "monitor_tags")]
+    skill: Option<Skill>,
+    /// The file it is about
+    file: Option<PathBuf>,
+    /// Watch for these tags, with commas between; otherwise for all #delegated
+    #[arg(
+        long,
+        value_name = "TAGS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "#delegated-*",
+        required_unless_present = "skill"
+    )]
+    monitor_tags: Option<String>,
+    /// The folder to watch; otherwise sessions/ if there is one, else the workspace
+    #[arg(long, value_name = "DIR")]
+    tree: Option<PathBuf>,
+    /// At most so many agents at once; otherwise as many as there is work
+    #[arg(long, value_name = "N")]
+    max_agents: Option<usize>,
+    /// Start agents without tmux, with what they say in their session's folder
+    #[arg(long)]
+    headless: bool,
+    /// The tmux server, by the name of its socket (tmux -L)
+    #[arg(long, value_name = "NAME", value_parser = socket)]
+    tmux_socket: Option<String>,
+    /// Look once, start what is due, and end
+    #[arg(long)]
+    once: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// How long a file must rest before it is looked at
+    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = patience)]
+    debounce: Duration,
+}
+
+impl Run {
+    pub(crate) fn run(self, ground: Ground, out: Output) -> Result<(), Failure> {
+        let table = table(&ground)?;
+        if let (Some(skill), Some(file)) = (self.skill, self.file) {
+            let task = Task { file, item: None, skill: Some(skill), headless: self.headless };
+            return task.run(&ground, &table, out);
+        }
+        let tags = patterns(self.monitor_tags.as_deref().unwrap_or_default())?;
+        let spawner = match self.headless {
+            true => Spawner::Headless,
+            false => Spawner::Tmux(Tmux { socket: self.tmux_socket }),
+        };
+        let daemon = Daemon {
+            tree: ground.tree(self.tree),
+            ground,
+            table,
+            tags,
+            spawner,
+            agents_max: self.max_agents,
+            dry: self.dry_run,
+            quiet: self.debounce,
+            out,
+        };
+        if self.once {
+            return daemon.once();
+        }
+        out.note(&format!("watching {}; Ctrl-C ends it", daemon.tree.display()));
+        daemon.watch(stop_on_signal)
+    }
+}
+
+/// The tags to watch for. Work that nobody approved, or that is for the next skill of its session,
+/// is none of the daemon's business.
+fn patterns(text: &str) -> Result<Vec<TagPattern>, Failure> {
+    let mut patterns = Vec::new();
+    for text in text.split(',').map(str::trim).filter(|text| !text.is_empty()) {
+        let pattern: TagPattern = told::read(text)?;
+        if !pattern.prefix().starts_with("#delegated-") {
+            let sentence = format!("the daemon does not watch for {text}");
+            let hint = "only #delegated-X is approved for it; other tags are for people and skills";
+            return Err(Failure::usage(sentence, hint));
+        }
+        patterns.push(pattern);
+    }
+    Ok(patterns)
+}
+
+/// Ctrl-C and a polite kill end the daemon after what it is about; agents go on.
+fn stop_on_signal(stopper: Stopper) {
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let Ok(runtime) = runtime else { return };
+        runtime.block_on(async {
+            use tokio::signal::unix::{SignalKind, signal};
+            let Ok(mut term) = signal(SignalKind::terminate()) else { return };
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => (),
+                _ = term.recv() => (),
+            }
+        });
+        stopper.stop();
+    });
+}
