@@ -7,8 +7,9 @@ pub(crate) mod alerts;
 pub(crate) mod awaited;
 mod ground;
 mod mover;
+pub(crate) mod spool;
 pub(crate) mod told;
 pub(crate) mod work;
 
 pub(crate) use ground::{Ground, shown};
-pub(crate) use mover::mover;
+pub(crate) use mover::{as_told, mover};
