@@ -62,6 +62,15 @@ impl Reply {
     }
 }
 
+/// Why the coordinator was not told.
+#[derive(Debug)]
+pub(crate) enum Untold {
+    /// Nobody is there, or it is not known what became of it.
+    Lost,
+    /// It said no, with this status.
+    Refused(u16),
+}
+
 /// A question on its way.
 struct Ask {
     method: Method,
@@ -144,6 +153,31 @@ impl Client {
             Ok((status, body)) => granted(status, body).map(Some),
             Err(Lost::NobodyThere) => Ok(None),
             Err(lost) => Err(self.told(lost, &ask)),
+        }
+    }
+
+    /// Tells a coordinator that is already there of something that was done; starts none. Under the
+    /// same key, telling twice is the same as once.
+    pub(crate) fn tell(
+        &self,
+        command: &Command,
+        key: String,
+        within: Duration,
+    ) -> Result<(), Untold> {
+        let body = serde_json::to_string(command).map_err(|_| Untold::Refused(400))?;
+        let path = "/v1/commands".to_owned();
+        let ask = Ask {
+            method: Method::POST,
+            path,
+            body: Some(body),
+            key: Some(key),
+            within,
+            repeatable: true,
+        };
+        match self.once(&ask) {
+            Ok((200..=299, _)) => Ok(()),
+            Ok((status, _)) => Err(Untold::Refused(status)),
+            Err(_) => Err(Untold::Lost),
         }
     }
 

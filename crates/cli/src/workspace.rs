@@ -134,6 +134,11 @@ impl Workspace {
         self.root.join(FOLDER).join("run")
     }
 
+    /// The folder for moves of tags that the ledger has not heard of.
+    pub(crate) fn spool(&self) -> PathBuf {
+        self.root.join(FOLDER).join("spool")
+    }
+
     /// Where its coordinator listens.
     pub(crate) fn socket(&self) -> io::Result<Socket> {
         Socket::of(&self.root.join(FOLDER))

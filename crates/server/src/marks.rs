@@ -15,7 +15,7 @@ const MARK: &[u8] = b"BATON_AGENT=";
 ///
 /// Whoever cannot be looked at counts as marked: a process that has ended already, or one in
 /// another process namespace, which has no number here.
-pub(crate) fn is_marked(pid: i32) -> bool {
+pub fn is_marked(pid: i32) -> bool {
     if pid <= 0 || fs::read(environment(pid)).is_err() {
         return true;
     }

@@ -9,6 +9,7 @@ pub(crate) mod awaited;
 pub(crate) mod daemon;
 mod ground;
 mod mover;
+pub(crate) mod spool;
 pub(crate) mod table;
 pub(crate) mod tmux;
 pub(crate) mod told;
@@ -16,4 +17,4 @@ pub(crate) mod work;
 pub(crate) mod worker;
 
 pub(crate) use ground::{Ground, shown};
-pub(crate) use mover::mover;
+pub(crate) use mover::{as_told, mover};
