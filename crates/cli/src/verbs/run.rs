@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use baton_tags::TagPattern;
 use baton_tags::dispatch::Skill;
 use baton_tags::watch::Stopper;
-use baton_tags::TagPattern;
 use clap::Args;
 
 use crate::failure::Failure;

@@ -9,9 +9,9 @@ use baton_tags::state::{Death, Liveness, Proc, State, StateError};
 use baton_tags::{FileError, Files, Holding, Item, Stage, Tag};
 use jiff::Timestamp;
 
+use crate::show::time;
 use crate::tagging::spool::{Made, Move, noted};
 use crate::tagging::{Ground, alerts};
-use crate::show::time;
 
 /// How a claimed item stands.
 pub(crate) enum Standing {
@@ -51,9 +51,7 @@ pub(crate) fn standing(ground: &Ground, text: &[u8], item: &Item) -> Standing {
     let dead = |reason| Standing::Dead(Dead { holder: holder.clone(), reason, answered });
     let state = match State::read(&ground.root().join(holder.session.as_str())) {
         Ok(state) => state,
-        Err(StateError::Failed { source, .. })
-            if source.kind() == std::io::ErrorKind::NotFound =>
-        {
+        Err(StateError::Failed { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             return dead("Its session left no state".to_owned());
         }
         Err(error) => return Standing::Unclear(error.to_string()),
@@ -133,8 +131,7 @@ fn alert(ground: &Ground, path: &Path, item: &Item, reason: &str) {
     let below = ground.seen_from_root(path);
     let text = format!("{} lost its worker: {reason}", item.key);
     let (severity, by) = ("high", "dispatch");
-    let draft =
-        alerts::Draft { text: &text, severity, about: Some(&below), by, at: time::now() };
+    let draft = alerts::Draft { text: &text, severity, about: Some(&below), by, at: time::now() };
     // The Recovery section says the same; an alert that cannot be written changes nothing.
     let _ = draft.raise(ground);
 }

@@ -26,9 +26,7 @@ impl Spawner {
     pub(crate) fn start(&self, root: &Path, file: &Path, item: &ItemKey) -> io::Result<String> {
         let words = words(root, file, item, self)?;
         match self {
-            Self::Tmux(tmux) => {
-                tmux.open(item.kind(), Timestamp::now().as_second(), root, &words)
-            }
+            Self::Tmux(tmux) => tmux.open(item.kind(), Timestamp::now().as_second(), root, &words),
             Self::Headless => headless(root, &words),
         }
     }
@@ -36,12 +34,7 @@ impl Spawner {
 
 /// The worker as words. The mark comes by `env`, because what is set for a session of tmux would
 /// mark every shell that a person opens there.
-fn words(
-    root: &Path,
-    file: &Path,
-    item: &ItemKey,
-    spawner: &Spawner,
-) -> io::Result<Vec<OsString>> {
+fn words(root: &Path, file: &Path, item: &ItemKey, spawner: &Spawner) -> io::Result<Vec<OsString>> {
     let mut words: Vec<OsString> = vec!["env".into()];
     words.push(format!("BATON_AGENT={}", item.kind()).into());
     words.push(std::env::current_exe()?.into_os_string());

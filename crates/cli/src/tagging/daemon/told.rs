@@ -57,14 +57,7 @@ impl Told<'_> {
         }
     }
 
-    pub(super) fn print(
-        &self,
-        file: &Path,
-        item: &ItemKey,
-        line: &str,
-        dry: bool,
-        out: Output,
-    ) {
+    pub(super) fn print(&self, file: &Path, item: &ItemKey, line: &str, dry: bool, out: Output) {
         let skill = match self {
             Self::Started { skill, .. } | Self::Would { skill } => Some(skill.as_str()),
             _ => None,

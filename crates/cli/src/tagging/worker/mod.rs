@@ -14,7 +14,7 @@ use baton_protocol::mask;
 use baton_protocol::tag::TagMover;
 use baton_tags::dispatch::{Filling, Mode, Route, Skill, Table};
 use baton_tags::lifecycle::Mover;
-use baton_tags::request::{self, Recovery, RequeueTo};
+use baton_tags::request::{Recovery, RequeueTo};
 use baton_tags::state::{Phase, Status};
 use baton_tags::{
     FILE_BYTES_MAX, Fence, FileError, Files, Holding, Item, ItemKey, Stage, Trust, items,
@@ -137,9 +137,7 @@ fn claim(
         hash: None,
         reason: None,
     };
-    let make = || {
-        files.claim(path, item, &session.reference, Fence(1), trust, Mover::Worker)
-    };
+    let make = || files.claim(path, item, &session.reference, Fence(1), trust, Mover::Worker);
     let claimed = noted(ground, about, make, |claimed| Made {
         from: Some(claimed.change.from.clone()),
         fence: Some(claimed.fence),
@@ -308,9 +306,4 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         return Err(wrong("it is no file, or too large for a request".to_owned()));
     }
     fs::read(path).map_err(|error| wrong(error.to_string()))
-}
-
-/// Whether the holder of an item answered before it died.
-pub(crate) fn answered(text: &[u8], item: &ItemKey) -> bool {
-    request::has_response(text, item)
 }

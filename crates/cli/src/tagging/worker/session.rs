@@ -126,11 +126,7 @@ impl Drop for Heartbeat {
     }
 }
 
-fn new_folder(
-    above: &Path,
-    item: &ItemKey,
-    now: Timestamp,
-) -> io::Result<(PathBuf, SessionRef)> {
+fn new_folder(above: &Path, item: &ItemKey, now: Timestamp) -> io::Result<(PathBuf, SessionRef)> {
     let at = now.strftime("%Y%m%dT%H%M%SZ");
     for _ in 0..NAMES_MAX {
         let mut random = [0; 2];

@@ -52,11 +52,8 @@ impl Job<'_> {
             return Ok((command.status()?, Vec::new()));
         }
         let log = File::create(self.session.join("output.log"))?;
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let (stdin, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (log_out, log_err) = (log.try_clone()?, log);
         thread::scope(|scope| {
