@@ -14,6 +14,8 @@ mod coordinator;
 mod ledger;
 #[path = "claims/process.rs"]
 mod process;
+#[path = "claims/tagged.rs"]
+mod tagged;
 #[path = "crash/wire.rs"]
 mod wire;
 

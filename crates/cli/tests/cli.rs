@@ -6,6 +6,8 @@ mod checks;
 mod contexts;
 #[path = "cli/desk.rs"]
 mod desk;
+#[path = "cli/dispatch.rs"]
+mod dispatch;
 #[path = "cli/edges.rs"]
 mod edges;
 #[path = "cli/flow.rs"]
@@ -24,6 +26,8 @@ mod runs;
 mod secrets;
 #[path = "cli/service.rs"]
 mod service;
+#[path = "cli/shop.rs"]
+mod shop;
 #[path = "cli/switch.rs"]
 mod switch;
 #[path = "cli/tags.rs"]

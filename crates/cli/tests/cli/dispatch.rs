@@ -1,0 +1,278 @@
+//! Work in files that agents do: started by the daemon, claimed once, answered, and recovered.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::shop::Shop;
+
+/// Answers with the item that it was given.
+const ANSWER: &str = "cat > /dev/null; echo \"did $2 of $1\"";
+/// Works until it is let go: opens a pipe that nobody writes to, and says so in a file before.
+const WAIT: &str = "echo $2 >> began; read go < gate; echo went";
+
+const REQUEST: &str = "# Login is slow\n**Tags**: #delegated-fix #P1\n\nIt takes 9 s.\n";
+
+#[test]
+fn a_plan_with_three_items_is_done_by_three_agents_in_windows_of_tmux() {
+    let shop = Shop::new(&[("implementation", ANSWER), ("chores", ANSWER)]);
+    let plan = "# Brainstorm\n\n## Action Items\n\
+        3. Fix typo in error messages #delegated-chores #P2 #S\n\
+        1. Refactor auth module #delegated-implementation #P1 #M\n\
+        2. Update API schema #delegated-implementation #P1 #S\n";
+    shop.file("sessions/plan/PLAN.md", plan);
+    let would = shop.looks(&["--dry-run"]);
+    assert_eq!(would.matches("would start").count(), 3, "{would}");
+    assert_eq!(shop.text("sessions/plan/PLAN.md"), plan, "nothing happens on a dry run");
+    let kinds = |said: &str| -> Vec<&str> {
+        let kind = |line: &'_ str| if line.contains("#chores") { "chores" } else { "impl" };
+        said.lines().map(kind).collect()
+    };
+    assert_eq!(kinds(&would), ["impl", "impl", "chores"], "by weight: {would}");
+
+    let said = shop.looks(&[]);
+    assert_eq!(said.matches(" in agent-implementation-").count(), 2, "{said}");
+    assert_eq!(said.matches(" in agent-chores-").count(), 1, "{said}");
+    for tag in ["#done-implementation", "#done-chores"] {
+        shop.awaits("sessions/plan/PLAN.md", tag);
+    }
+    // The second of one kind may still be under way when the first is done.
+    while shop.text("sessions/plan/PLAN.md").contains("#claimed-")
+        || shop.text("sessions/plan/PLAN.md").contains("#delegated-")
+    {
+        std::thread::yield_now();
+    }
+    let text = shop.text("sessions/plan/PLAN.md");
+    assert_eq!(text.matches("[response](sessions/").count(), 3, "{text}");
+    let bare = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.contains(". "));
+        lines.map(|line| line.replace("#done-", "#").replace("#delegated-", "#")).collect()
+    };
+    assert_eq!(bare(&text), bare(plan), "all but the stages stays");
+    let sessions = shop.sessions();
+    assert_eq!(sessions.len(), 3, "{sessions:?}");
+    for session in sessions {
+        let answer = fs::read_to_string(session.join("RESPONSE.md")).expect("an answer");
+        assert!(answer.contains("of sessions/plan/PLAN.md"), "{answer}");
+    }
+}
+
+#[test]
+fn a_window_carries_our_name_and_nothing_in_a_path_is_run() {
+    let shop = Shop::new(&[("fix", WAIT)]);
+    rustix::fs::mkfifoat(rustix::fs::CWD, shop.desk.path().join("gate"), 0o600.into())
+        .expect("a gate");
+    let names = [
+        "-rf.md",
+        "a;touch pwned;.md",
+        "#(touch pwned).md",
+        "$(touch pwned) `touch pwned`.md",
+        "a\nb.md;",
+    ];
+    for name in names {
+        let text = REQUEST.replace("#P1", "#P2");
+        shop.file(&format!("work #(touch pwned)/{name}"), &text);
+    }
+    let said = shop.looks(&["--tree", "work #(touch pwned)"]);
+    assert_eq!(said.matches(": /fix in agent-fix-").count(), names.len(), "{said}");
+    let windows = shop.windows();
+    assert_eq!(windows.matches("dispatch agent-fix-").count(), names.len(), "{windows}");
+    for name in names {
+        let file = format!("work #(touch pwned)/{name}");
+        shop.awaits(&file, "#claimed-fix");
+        fs::write(shop.desk.path().join("gate"), "go\n").expect("a worker at the gate");
+        shop.awaits(&file, "#done-fix");
+    }
+    let pwned: Vec<_> = ["pwned", "work #(touch pwned)/pwned"]
+        .map(|it| shop.desk.path().join(it))
+        .into_iter()
+        .filter(|path| path.exists())
+        .collect();
+    assert!(pwned.is_empty(), "{pwned:?}");
+}
+
+#[test]
+fn the_daemon_watches_ends_cleanly_and_its_agents_go_on() {
+    let shop = Shop::new(&[("fix", WAIT)]);
+    rustix::fs::mkfifoat(rustix::fs::CWD, shop.desk.path().join("gate"), 0o600.into())
+        .expect("a gate");
+    fs::create_dir(shop.desk.path().join("sessions")).expect("a folder");
+    let mut daemon = shop.watches(&["--max-agents", "1"]);
+    // What is staged, or for the next skill, is none of its business.
+    shop.file("sessions/needs.md", &REQUEST.replace("#delegated", "#needs"));
+    shop.file("sessions/next.md", &REQUEST.replace("#delegated", "#next"));
+    shop.file("sessions/new/first.md", &REQUEST.replace("#P1", "#P0"));
+    shop.awaits("sessions/new/first.md", "#claimed-fix");
+    shop.file("sessions/second.md", REQUEST);
+    fs::write(shop.desk.path().join("gate"), "go\n").expect("the first at the gate");
+    shop.awaits("sessions/new/first.md", "#done-fix");
+    shop.awaits("sessions/second.md", "#claimed-fix");
+    let pid = Pid::from_raw(i32::try_from(daemon.id()).expect("a number")).expect("a process");
+    kill_process(pid, Signal::INT).expect("a daemon");
+    assert!(daemon.wait().expect("an end").success());
+    fs::write(shop.desk.path().join("gate"), "go\n").expect("the second at the gate");
+    shop.awaits("sessions/second.md", "#done-fix");
+    assert_eq!(shop.text("began").lines().count(), 2, "one at a time, each once");
+    assert!(shop.text("sessions/needs.md").contains("#needs-fix"));
+    assert!(shop.text("sessions/next.md").contains("#next-fix"));
+}
+
+#[test]
+fn work_of_a_killed_worker_goes_back_to_a_person_once() {
+    let shop = Shop::new(&[("fix", "kill -9 $PPID")]);
+    shop.file("a.md", REQUEST);
+    shop.desk.run(&["work", "a.md", "--headless"]);
+    assert!(shop.text("a.md").contains("#claimed-fix"), "{}", shop.text("a.md"));
+    // Two recoverers at once leave one reason.
+    let look = ["run", "--monitor-tags", "--once", "--headless"];
+    let looks =
+        [(); 4].map(|()| shop.desk.baton(&look).stdout(Stdio::null()).spawn().expect("a daemon"));
+    for mut look in looks {
+        assert!(look.wait().expect("an end").success());
+    }
+    let text = shop.text("a.md");
+    assert!(text.contains("**Tags**: #needs-fix #P1\n"), "{text}");
+    assert_eq!(text.matches("## Recovery").count(), 1, "{text}");
+    assert!(text.contains(" died mid-work (the process is gone)"), "{text}");
+    assert!(text.contains("*   **Prior Session**: sessions/"), "{text}");
+    let alerts = shop.desk.run(&["alert", "list"]).ok();
+    assert!(alerts.contains("lost its worker"), "{alerts}");
+    let story = shop.desk.run(&["audit", "log", "--file", "a.md"]).ok();
+    assert_eq!(story.matches("tag_moved").count(), 2, "{story}");
+}
+
+#[test]
+fn a_number_that_another_process_has_now_is_not_alive() {
+    let shop = Shop::new(&[("fix", "kill -9 $PPID")]);
+    shop.file("a.md", REQUEST);
+    shop.desk.run(&["work", "a.md", "--headless"]);
+    let session = shop.sessions().pop().expect("a session");
+    shop.pretends(&session, "pid", json!(std::process::id()));
+    let said = shop.looks(&["--headless"]);
+    assert!(said.contains("another process has its number"), "{said}");
+    assert!(shop.text("a.md").contains("#needs-fix"));
+}
+
+#[test]
+fn a_worker_that_was_thought_dead_does_not_overwrite_its_successor() {
+    let shop = Shop::new(&[("fix", WAIT)]);
+    shop.rule("requeue: delegated");
+    rustix::fs::mkfifoat(rustix::fs::CWD, shop.desk.path().join("gate"), 0o600.into())
+        .expect("a gate");
+    shop.file("a.md", REQUEST);
+    let slow = shop
+        .desk
+        .baton(&["work", "a.md", "--headless"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a worker");
+    shop.awaits("a.md", "#claimed-fix");
+    let first = shop.sessions().pop().expect("a session");
+    // The heart of the first one has stopped, as far as anybody can tell.
+    while !shop.desk.path().join("began").exists() {
+        std::thread::yield_now();
+    }
+    shop.pretends(&first, "boot", json!("another"));
+    let said = shop.looks(&["--headless"]);
+    assert!(said.contains("back at #delegated-fix"), "{said}");
+    shop.looks(&["--headless"]);
+    while shop.text("began").lines().count() < 2 {
+        std::thread::yield_now();
+    }
+    assert!(shop.text("a.md").contains("fence 2"), "{}", shop.text("a.md"));
+    // Both come through the gate; whoever is first.
+    for _ in 0..2 {
+        fs::write(shop.desk.path().join("gate"), "go\n").expect("a worker at the gate");
+    }
+    shop.awaits("a.md", "#done-fix");
+    let late = slow.wait_with_output().expect("an end");
+    let said = String::from_utf8(late.stderr).expect("UTF-8");
+    assert!(!late.status.success() && said.contains("ERROR"), "{said}");
+    let text = shop.text("a.md");
+    let first = first.file_name().expect("a name").to_string_lossy().into_owned();
+    assert_eq!(text.matches("[response](").count(), 1, "{text}");
+    assert!(!text.contains(&format!("[response](sessions/{first}")), "{text}");
+}
+
+#[test]
+fn a_skill_that_fails_gives_the_work_back_with_its_reason() {
+    let shop = Shop::new(&[("fix", "echo half; exit 3")]);
+    shop.file("a.md", REQUEST);
+    let said = shop.desk.run(&["run", "/fix", "a.md", "--headless"]).fails(1);
+    assert!(said.contains("ERROR: a.md: /fix ended with exit status: 3"), "{said}");
+    let text = shop.text("a.md");
+    assert!(text.contains("#needs-fix") && text.contains("/fix ended with exit status: 3"));
+    shop.approves("a.md", "fix");
+    shop.desk.run(&["run", "/other", "a.md"]).fails(1);
+    let outside = tempfile::tempdir().expect("a folder");
+    fs::write(outside.path().join("b.md"), REQUEST).expect("a file");
+    symlink(outside.path().join("b.md"), shop.desk.path().join("b.md")).expect("a link");
+    let said = shop.desk.run(&["work", "b.md", "--headless"]).fails(1);
+    assert!(said.contains("outside"), "{said}");
+    let kept = fs::read_to_string(outside.path().join("b.md")).expect("a text");
+    assert_eq!(kept, REQUEST, "what lies outside is not touched");
+    assert!(shop.desk.run(&["attach", "a.md"]).fails(1).contains("nobody works on it"));
+    shop.desk.run(&["run", "--monitor-tags=#needs-fix", "--once"]).fails(1);
+}
+
+#[test]
+fn a_request_that_changed_after_its_approval_goes_back() {
+    let shop = Shop::new(&[("fix", ANSWER)]);
+    shop.file("a.md", &REQUEST.replace("#delegated", "#needs"));
+    shop.desk.run(&["tag", "approve", "a.md"]).ok();
+    let approved = shop.text("a.md");
+    fs::write(shop.desk.path().join("a.md"), approved.replace("9 s", "9 h")).expect("a file");
+    let said = shop.looks(&["--headless"]);
+    assert!(said.contains("not approved: it changed since"), "{said}");
+    assert!(shop.text("a.md").contains("#needs-fix"), "{}", shop.text("a.md"));
+
+    // With strict approval a tag that was written by hand is none, nor is a line of text.
+    shop.rule("strict_approval: true");
+    shop.file("b.md", REQUEST);
+    let said = shop.looks(&["--headless"]);
+    assert!(said.contains("b.md #fix: not approved"), "{said}");
+    shop.file("c.md", &approved);
+    let said = shop.looks(&["--headless"]);
+    assert!(said.contains("c.md #fix: not approved: the ledger has no such"), "{said}");
+    shop.file("d.md", &REQUEST.replace("#delegated", "#needs"));
+    shop.desk.run(&["tag", "approve", "d.md"]).ok();
+    shop.looks(&["--headless"]);
+    shop.awaits("d.md", "#done-fix");
+}
+
+#[test]
+fn research_is_awaited_in_the_background_and_resumed_where_it_was() {
+    // The first round leaves the id of its interaction in the file, and dies.
+    let research = "if grep -q 'Interaction: i-7' \"$1\"; then echo \"resumed i-7\"; else \
+        echo 'Interaction: i-7' >> \"$1\"; kill -9 $PPID; fi";
+    let shop = Shop::new(&[("research", research)]);
+    let asked = ["tag", "request", "research", "--what", "How large is the market?"];
+    let out = ["--out", "sessions/market/RESEARCH_REQUEST.md"];
+    shop.desk.run(&[&asked[..], &out[..]].concat()).ok();
+    let wait = ["await-tag", "sessions/market/RESEARCH_REQUEST.md", "#done-research"];
+    let waiting = shop
+        .desk
+        .baton(&[&wait[..], &["--timeout", "60s"]].concat())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a watcher");
+    for _ in 0..2 {
+        shop.desk.run(&["tag", "approve", out[1]]).ok();
+        shop.looks(&["--headless"]);
+        // It ends by itself; what it left is looked at when it is gone.
+        while shop.text(out[1]).contains("#delegated-research")
+            || shop.text(out[1]).contains("#claimed-research")
+        {
+            shop.looks(&["--headless"]);
+        }
+    }
+    let arrived = waiting.wait_with_output().expect("an end");
+    let said = String::from_utf8(arrived.stdout).expect("UTF-8");
+    assert!(said.contains("#done-research"), "{said}");
+    let answer = shop.sessions().pop().expect("a session").join("RESPONSE.md");
+    assert!(fs::read_to_string(answer).expect("an answer").contains("resumed i-7"));
+}
