@@ -301,7 +301,7 @@ proptest! {
         // Behind the first line there can be front matter or a heading; above it is only prose.
         let above = "more\n\n".repeat(lines).into_bytes();
         let mut body = text.clone();
-        if let Some(rest) = body.strip_prefix(b"\xef\xbb\xbf") {
+        while let Some(rest) = body.strip_prefix(b"\xef\xbb\xbf") {
             body = rest.to_vec();
         }
         if body.starts_with(b"---") || body.windows(4).any(|at| at == b"\n---") {
