@@ -11,6 +11,7 @@ use memchr::memmem::Finder;
 
 use crate::markup::{self, Kind, Line};
 use crate::name::{Tag, TagPattern};
+use crate::record::is_entry;
 
 /// A text with its tags found.
 ///
@@ -189,7 +190,7 @@ impl<'a> Document<'a> {
             };
             let at = self.lines.partition_point(|line| line.next <= start);
             // `**Session**: …, #fix, …` names an item and is none.
-            if self.lines[at].kind == Kind::Record {
+            if self.lines[at].kind == Kind::Record || is_entry(self.line_bytes(at)) {
                 continue;
             }
             found.push(Occurrence {

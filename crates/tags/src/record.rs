@@ -14,6 +14,9 @@ use crate::item::{ItemKey, hex};
 const APPROVED: &str = "**Approved**: ";
 const SESSION: &str = "**Session**: ";
 
+/// What opens a line that names an item, under a Response or a Recovery.
+pub(crate) const ENTRY: &str = "*   **Item**: ";
+
 /// The folder of one worker's session, as a path below the workspace.
 ///
 /// It ends up in links and commands, so parsing admits only letters, digits and `.`, `_`, `-`,
@@ -55,6 +58,19 @@ pub(crate) fn is_path(path: &str) -> bool {
     let part =
         |part: &str| !part.is_empty() && part != "." && part != ".." && part.chars().all(plain);
     path.split('/').all(part)
+}
+
+/// Tells whether a line only names an item, under a Response or a Recovery.
+///
+/// The name of an item can look like a tag of the life cycle: `#needs-next-step` is `#next-step`.
+pub(crate) fn is_entry(line: &[u8]) -> bool {
+    let named = |line: &str| {
+        let said = line.strip_prefix(ENTRY)?;
+        let (item, link) = said.split_once(", ").unwrap_or((said, "[response](x)"));
+        let path = link.strip_prefix("[response](")?.strip_suffix(')')?;
+        Some(item.parse::<ItemKey>().is_ok() && is_path(path))
+    };
+    str::from_utf8(line).ok().and_then(named).unwrap_or(false)
 }
 
 /// The person who approved something.

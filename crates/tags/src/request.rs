@@ -19,7 +19,9 @@ use crate::document::{Document, Place};
 use crate::edit;
 use crate::item::{self, Item, ItemKey};
 use crate::name::{Stage, Tag};
-use crate::record::{Approval, Approver, BodyHash, Fence, Holding, Record, SessionRef, is_path};
+use crate::record::{
+    Approval, Approver, BodyHash, ENTRY, Fence, Holding, Record, SessionRef, is_path,
+};
 
 pub use error::RequestError;
 use parts::Name;
@@ -213,7 +215,7 @@ pub fn finish(
         return Err(RequestError::Link { found });
     }
     moved(text, &found, Stage::Done, |text| {
-        let entry = format!("*   **Item**: {item}, [response]({response})");
+        let entry = format!("{ENTRY}{item}, [response]({response})");
         let there = Document::read(text);
         let mut sections = parts::sections(&there).into_iter();
         let link = format!("[response]({response})");
@@ -268,7 +270,7 @@ pub fn requeue(
     let on_tags_line = |other: &Item| other.key.is_on_tags_line();
     let alone = item::items(text).into_iter().filter(on_tags_line).count() == 1;
     if !(item.is_on_tags_line() && alone) {
-        entry.insert(0, format!("*   **Item**: {item}"));
+        entry.insert(0, format!("{ENTRY}{item}"));
     }
     moved(text, &found, stage, |text| {
         let text = match to {

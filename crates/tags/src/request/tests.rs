@@ -159,6 +159,16 @@ fn a_worker_may_change_the_line_that_it_works_on() {
 }
 
 #[test]
+fn the_name_of_an_item_is_no_work() {
+    let text = b"- a #delegated-next-step\n- #claimed-x\n";
+    let item = item::items(text)[0].key.clone();
+    let text = claimed(text, &item.to_string(), "s1");
+    let text = finish(&text, &item, &held_by("s1", 1), "sessions/s1/R.md").unwrap().text;
+    assert!(show(&text).ends_with(&format!("**Item**: {item}, [response](sessions/s1/R.md)\n")));
+    assert_eq!(item::items(&text).len(), 2);
+}
+
+#[test]
 fn an_answer_of_an_earlier_round_does_not_count() {
     let text = b"**Tags**: #claimed-fix\n**Session**: sessions/s2, #fix, fence 2\n\n\
         ## Response\n*   **Item**: #fix, [response](sessions/s1/RESPONSE.md)\n\n## Notes\n";
@@ -216,6 +226,8 @@ fn texts() -> impl Strategy<Value = Vec<u8>> {
         b"#next-fix",
         b"#claimed-a",
         b"#needs-a",
+        b"#needs-next-a",
+        b"#delegated-fix/#x",
         b"#P0",
         b"\n**Tags**: #delegated-fix #needs-a\n",
         b"\n**Tags**:",
@@ -289,7 +301,7 @@ proptest! {
         // Behind the first line there can be front matter or a heading; above it is only prose.
         let above = "more\n\n".repeat(lines).into_bytes();
         let mut body = text.clone();
-        if let Some(rest) = body.strip_prefix(b"\xef\xbb\xbf") {
+        while let Some(rest) = body.strip_prefix(b"\xef\xbb\xbf") {
             body = rest.to_vec();
         }
         if body.starts_with(b"---") || body.windows(4).any(|at| at == b"\n---") {
