@@ -32,6 +32,11 @@ impl Ground {
         Ok(Self { workspace, here })
     }
 
+    /// The ground of a workspace, seen from its root.
+    pub(crate) fn of(workspace: &Workspace) -> Self {
+        Self { workspace: Some(workspace.clone()), here: workspace.root().to_owned() }
+    }
+
     /// The workspace, if there is one.
     pub(crate) fn workspace(&self) -> Option<&Workspace> {
         self.workspace.as_ref()

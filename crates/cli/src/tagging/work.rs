@@ -1,10 +1,15 @@
 //! The work items of a tree, in the order in which they are due.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use baton_protocol::time::Timestamp;
-use baton_tags::{Effort, Hit, Priority, Search, Sighting, Skipped, Stage, Tag, Weight};
+use baton_tags::{
+    Effort, FILE_BYTES_MAX, Hit, Item, Priority, Search, Sighting, Skipped, Stage, Tag, Weight,
+    items,
+};
 
 use super::alerts::DONE;
 use super::told;
@@ -107,6 +112,19 @@ pub(crate) fn changed(path: &Path) -> Option<Timestamp> {
     let changed = path.metadata().and_then(|data| data.modified()).ok()?;
     let since = changed.duration_since(UNIX_EPOCH).ok()?;
     Some(Timestamp::from_micros(i64::try_from(since.as_micros()).ok()?))
+}
+
+/// A file's text, unless it is too large or no file.
+pub(crate) fn text_of(path: &Path) -> Option<Vec<u8>> {
+    let file = path.is_file().then(|| File::open(path).ok())??;
+    let mut text = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).ok()?;
+    (text.len() as u64 <= FILE_BYTES_MAX).then_some(text)
+}
+
+/// The work items of one file; none if it cannot be read.
+pub(crate) fn items_of(path: &Path) -> Vec<Item> {
+    text_of(path).map(|text| items(&text)).unwrap_or_default()
 }
 
 /// The priority as it is written, without its `#`.

@@ -8,14 +8,16 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use baton_tags::lifecycle::Mover;
-use baton_tags::{Moved, Place, Tag as Name, TagError, alternatives};
+use baton_tags::{ItemKey, Moved, Place, Tag as Name, TagError, alternatives};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::args::Global;
 use crate::failure::Failure;
 use crate::show::Output;
-use crate::tagging::{Ground, mover, shown, told};
+use crate::tagging::spool::{self, Made, Move};
+use crate::tagging::work::items_of;
+use crate::tagging::{Ground, as_told, mover, shown, told};
 
 /// Move work that lives in files, by tags such as #needs-fix
 ///
@@ -121,7 +123,7 @@ impl Tag {
         let mover = || mover(global.on_behalf.as_ref());
         match self.what {
             What::Add(add) => add.run(ground, mover(), out),
-            What::Remove(remove) => remove.run(ground, out),
+            What::Remove(remove) => remove.run(ground, mover(), out),
             What::Swap(swap) => swap.run(ground, mover(), out),
             What::Find(find) => find.run(ground, out),
             What::List(list) => list.run(ground, out),
@@ -133,7 +135,11 @@ impl Add {
     fn run(self, ground: &Ground, mover: Mover, out: Output) -> Result<(), Failure> {
         let Self { file, tag } = self;
         let (files, whole) = ground.files(&file)?;
-        let added = files.add(&whole, &tag, mover).map_err(|error| told::file(error, &file))?;
+        let about = moving(&whole, &tag, Place::TagsLine, Some(tag.clone()), mover);
+        let make = || files.add(&whole, &tag, mover);
+        let made = |added: &bool| Made { from: (!added).then(|| tag.clone()), fence: None };
+        let added = spool::noted(ground, about, make, made);
+        let added = added.map_err(|error| told::file(error, &file))?;
         let said = match added {
             true => format!("added {tag} to {}", shown(&file)),
             false => format!("{} has {tag} already", shown(&file)),
@@ -144,10 +150,13 @@ impl Add {
 }
 
 impl Remove {
-    fn run(self, ground: &Ground, out: Output) -> Result<(), Failure> {
+    fn run(self, ground: &Ground, mover: Mover, out: Output) -> Result<(), Failure> {
         let Self { file, tag, inline } = self;
         let (files, whole) = ground.files(&file)?;
-        let removed = files.remove(&whole, &tag, place(inline));
+        let about = moving(&whole, &tag, place(inline), None, mover);
+        let make = || files.remove(&whole, &tag, place(inline));
+        let made = |removed: &bool| Made { from: removed.then(|| tag.clone()), fence: None };
+        let removed = spool::noted(ground, about, make, made);
         let removed = removed.map_err(|error| told::file(error, &file))?;
         let said = match removed {
             true => format!("removed {tag} from {}", shown(&file)),
@@ -162,7 +171,10 @@ impl Swap {
     fn run(self, ground: &Ground, mover: Mover, out: Output) -> Result<(), Failure> {
         let Self { file, old: Old(old), new, inline } = self;
         let (files, whole) = ground.files(&file)?;
-        let moved = files.swap(&whole, &old, &new, place(inline), mover);
+        let about = moving(&whole, &old[0], place(inline), Some(new.clone()), mover);
+        let make = || files.swap(&whole, &old, &new, place(inline), mover);
+        let made = |moved: &Moved| Made { from: Some(moved.from.clone()), fence: None };
+        let moved = spool::noted(ground, about, make, made);
         let Moved { from, to, line } = moved.map_err(|error| told::file(error, &file))?;
         let json = json!({
             "file": file.to_string_lossy(),
@@ -172,6 +184,24 @@ impl Swap {
         });
         done(out, &file, &json, &format!("{}:{line} {from} -> {to}", shown(&file)))
     }
+}
+
+/// What the ledger hears of a move of `tag`: of the item that it is, or of the tag itself.
+fn moving<'a>(file: &'a Path, tag: &Name, at: Place, to: Option<Name>, mover: Mover) -> Move<'a> {
+    let item = match at {
+        Place::TagsLine => {
+            let new = to.as_ref().and_then(ItemKey::of_tags_line);
+            new.or_else(|| ItemKey::of_tags_line(tag))
+        }
+        Place::Line(line) => items_of(file).into_iter().find_map(|item| {
+            let kind = |tag: &Name| tag.stage().map(|(_, kind)| kind.to_owned());
+            let meant = item.line == line && !item.key.is_on_tags_line();
+            (meant && kind(&item.tag) == kind(tag)).then_some(item.key)
+        }),
+    };
+    let item = item.map_or_else(|| tag.to_string(), |item| item.to_string());
+    let mover = as_told(mover);
+    Move { file, item, to, mover, session: None, hash: None, reason: None }
 }
 
 fn place(inline: Option<NonZeroUsize>) -> Place {
