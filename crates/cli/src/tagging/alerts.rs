@@ -194,7 +194,7 @@ fn moment(at: Timestamp) -> String {
 }
 
 /// The first words of a text, fit for a file name.
-fn slug(text: &str) -> String {
+pub(crate) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.lines().next().unwrap_or_default().chars() {
         if slug.len() >= SLUG_MAX {

@@ -61,6 +61,11 @@ impl Ground {
         Ok((files, whole))
     }
 
+    /// A path as it was typed, whole.
+    pub(crate) fn whole(&self, path: &Path) -> PathBuf {
+        spelled(&self.here.join(path))
+    }
+
     /// The tree to search: what was named, or `sessions/` if there is one, or all there is.
     pub(crate) fn tree(&self, named: Option<PathBuf>) -> PathBuf {
         named.unwrap_or_else(|| self.sessions().unwrap_or_else(|| self.root().to_owned()))
