@@ -32,6 +32,10 @@ mod shop;
 mod switch;
 #[path = "cli/tags.rs"]
 mod tags;
+#[path = "cli/tags_people.rs"]
+mod tags_people;
+#[path = "cli/tags_told.rs"]
+mod tags_told;
 #[path = "cli/teams.rs"]
 mod teams;
 #[path = "cli/watch.rs"]

@@ -1,15 +1,17 @@
 //! Alerts as files: `#active-alert` until somebody resolves it, `#done-alert` from then on.
 
 use std::collections::BTreeSet;
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use baton_protocol::tag::TagMover;
 use baton_protocol::time::Timestamp;
 use baton_tags::{Document, Tag};
 
 use super::ground::{Ground, shown};
+use super::spool::{self, Made, Move};
 use crate::failure::{Exit, Failure};
 use crate::show::text::Plain;
 use crate::show::time::absolute;
@@ -36,6 +38,8 @@ pub(crate) struct Draft<'a> {
     /// The file that it is about.
     pub(crate) about: Option<&'a Path>,
     pub(crate) by: &'a str,
+    /// The same as the ledger has it.
+    pub(crate) mover: TagMover,
     pub(crate) at: Timestamp,
 }
 
@@ -73,9 +77,19 @@ impl Draft<'_> {
         for again in 1..=SAME_NAME_MAX {
             let suffix = if again == 1 { String::new() } else { format!("_{again}") };
             let path = folder.join(format!("{name}{suffix}.md"));
-            match aside.persist_noclobber(&path) {
+            let about = Move {
+                file: &path,
+                item: ACTIVE.to_owned(),
+                to: ACTIVE.parse().ok(),
+                mover: self.mover,
+                session: None,
+                hash: None,
+                reason: None,
+            };
+            let added = |_: &File| Made { from: None, fence: None };
+            match spool::noted(ground, about, || aside.persist_noclobber(&path), added) {
                 Ok(_) => {
-                    let synced = fs::File::open(&folder).and_then(|folder| folder.sync_all());
+                    let synced = File::open(&folder).and_then(|folder| folder.sync_all());
                     return synced.map(|()| path).map_err(unwritable);
                 }
                 Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => {
@@ -180,7 +194,7 @@ fn moment(at: Timestamp) -> String {
 }
 
 /// The first words of a text, fit for a file name.
-fn slug(text: &str) -> String {
+pub(crate) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.lines().next().unwrap_or_default().chars() {
         if slug.len() >= SLUG_MAX {
@@ -204,8 +218,9 @@ mod tests {
 
     fn draft(text: &str) -> Result<String, Failure> {
         let at = Timestamp::from_micros(1_000_000);
+        let mover = TagMover::Person;
         let about = Some(Path::new("sessions/a #needs-fix.md"));
-        Draft { text, severity: "critical", about, by: "operator", at }.written()
+        Draft { text, severity: "critical", about, by: "operator", mover, at }.written()
     }
 
     #[test]

@@ -1,18 +1,16 @@
 //! Waiting until a tag is there.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use baton_tags::{Search, Tag, TagPattern};
+use baton_tags::watch::Awaiting;
+use baton_tags::{Hit, Search, Tag, TagPattern};
 
 use super::{shown, told};
 use crate::failure::Failure;
 
-/// How often is looked, at most.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Looking may take this part of the time, so that a large tree does not keep a core busy.
-const SHARE: u32 = 4;
+/// How long one waits at a time when one waits for ever.
+const TURN: Duration = Duration::from_secs(3_600);
 
 /// A tag that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,18 +30,29 @@ pub(crate) fn wait(
     tag: &TagPattern,
     most: Option<Duration>,
 ) -> Result<Option<Arrived>, Failure> {
-    let begun = Instant::now();
+    let deadline = most.map(|most| Instant::now() + most);
+    // Watched first and looked at then: what comes in between is seen twice and not missed.
+    let awaiting = match path.is_dir() {
+        true => Awaiting::tree(path, tag.clone()),
+        false => Awaiting::file(path, tag.clone()),
+    };
+    let mut awaiting = awaiting.map_err(|error| {
+        let why = std::error::Error::source(&error).map(|why| format!(": {why}"));
+        let sentence = format!("{error}{}", why.unwrap_or_default());
+        Failure::failed(sentence, "check the path, and fs.inotify.max_user_instances")
+    })?;
+    if let Some(arrived) = look(path, tag)? {
+        return Ok(Some(arrived));
+    }
     loop {
-        let looked = Instant::now();
-        let left = most.map(|most| most.saturating_sub(begun.elapsed()));
-        if let Some(arrived) = look(path, tag)? {
+        let now = Instant::now();
+        let until = deadline.unwrap_or(now + TURN);
+        if let Some(arrived) = awaiting.wait(until).and_then(arrived) {
             return Ok(Some(arrived));
         }
-        if left.is_some_and(|left| left.is_zero()) {
-            return Ok(None);
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return look(path, tag);
         }
-        let pause = LOOK_EVERY.max(looked.elapsed() * SHARE);
-        thread::sleep(left.map_or(pause, |left| pause.min(left)));
     }
 }
 
@@ -64,8 +73,10 @@ fn look(path: &Path, tag: &TagPattern) -> Result<Option<Arrived>, Failure> {
         let sentence = format!("cannot search {}: {}", shown(path), skipped.reason);
         return Err(Failure::failed(sentence, "check the file and its permissions"));
     }
-    Ok(found.hits.into_iter().find_map(|hit| {
-        let first = hit.sightings.into_iter().next()?.occurrence;
-        Some(Arrived { file: hit.path, tag: first.tag, line: first.line, title: hit.title })
-    }))
+    Ok(found.hits.into_iter().find_map(arrived))
+}
+
+fn arrived(hit: Hit) -> Option<Arrived> {
+    let first = hit.sightings.into_iter().next()?.occurrence;
+    Some(Arrived { file: hit.path, tag: first.tag, line: first.line, title: hit.title })
 }

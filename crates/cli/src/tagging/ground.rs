@@ -32,6 +32,11 @@ impl Ground {
         Ok(Self { workspace, here })
     }
 
+    /// The ground of a workspace, seen from its root.
+    pub(crate) fn of(workspace: &Workspace) -> Self {
+        Self { workspace: Some(workspace.clone()), here: workspace.root().to_owned() }
+    }
+
     /// The workspace, if there is one.
     pub(crate) fn workspace(&self) -> Option<&Workspace> {
         self.workspace.as_ref()
@@ -54,6 +59,11 @@ impl Ground {
         let root = if inside { root } else { &self.here };
         let files = Files::within(root).map_err(|error| told::file(error, root))?;
         Ok((files, whole))
+    }
+
+    /// A path as it was typed, whole.
+    pub(crate) fn whole(&self, path: &Path) -> PathBuf {
+        spelled(&self.here.join(path))
     }
 
     /// The tree to search: what was named, or `sessions/` if there is one, or all there is.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use baton_tags::edit::EditError;
 use baton_tags::lifecycle::Refusal;
+use baton_tags::request::RequestError;
 use baton_tags::{FileError, FindError, Place, Skipped, TagError};
 
 use super::ground::shown;
@@ -28,6 +29,10 @@ pub(crate) fn file(error: FileError, path: &Path) -> Failure {
         }
         FileError::Edit { source, .. } => {
             let (code, hint) = after_edit(&source, &path);
+            Failure::new(Exit::Refused, code, format!("{path}: {source}"), hint)
+        }
+        FileError::Request { source, .. } => {
+            let (code, hint) = after_request(&source, &path);
             Failure::new(Exit::Refused, code, format!("{path}: {source}"), hint)
         }
         FileError::Outside { root, .. } => {
@@ -105,6 +110,43 @@ fn after_refusal(refusal: &Refusal) -> String {
             "keep the kind; before its approval #needs-X may become another #needs".to_owned()
         }
         _ => "docs/tags.md tells which moves there are".to_owned(),
+    }
+}
+
+/// The code never changes once released; the hint may.
+fn after_request(error: &RequestError, path: &str) -> (&'static str, String) {
+    let look = format!("`baton tag status {path}` shows where everything stands");
+    match error {
+        RequestError::Missing { .. } => ("missing-item", look),
+        RequestError::Elsewhere { .. } => {
+            ("elsewhere", format!("somebody was faster, or it is not the time for this; {look}"))
+        }
+        RequestError::Stale { .. } => {
+            ("stale", "the work was given to another; leave the item to its holder".to_owned())
+        }
+        RequestError::Unlike { item, .. } => {
+            let again = format!("`baton tag approve {path} --item '{item}'`");
+            ("changed-since-approval", format!("a person reads it and approves it again: {again}"))
+        }
+        RequestError::Stands { .. } => {
+            ("approval-stands", format!("a person can take it back: `baton tag set-aside {path}`"))
+        }
+        RequestError::Unrecorded { item } => {
+            let approve = format!("`baton tag approve {path} --item '{item}'`");
+            ("unrecorded", format!("strict_approval is on: a person runs {approve}"))
+        }
+        RequestError::OpenFence { .. } => {
+            ("open-fence", "put ``` behind the last line of the code block".to_owned())
+        }
+        RequestError::Link { .. } => {
+            ("bad-link", "letters, digits and . _ - in parts that lead downwards".to_owned())
+        }
+        RequestError::Tag(_) => ("bad-tag", "use a shorter kind".to_owned()),
+        RequestError::Edit(error) => after_edit(error, path),
+        RequestError::Entangled { .. } => {
+            ("entangled", "put the item on a line of its own by hand, then try again".to_owned())
+        }
+        _ => ("request", look),
     }
 }
 

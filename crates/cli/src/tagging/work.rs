@@ -1,10 +1,15 @@
 //! The work items of a tree, in the order in which they are due.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use baton_protocol::time::Timestamp;
-use baton_tags::{Effort, Hit, Priority, Search, Sighting, Skipped, Stage, Tag, Weight};
+use baton_tags::request::session_of;
+use baton_tags::{
+    Document, Effort, FILE_BYTES_MAX, Holding, Item, Priority, Search, Skipped, Stage, Tag, items,
+};
 
 use super::alerts::DONE;
 use super::told;
@@ -14,14 +19,9 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     pub(crate) path: PathBuf,
-    pub(crate) line: usize,
-    pub(crate) tag: Tag,
-    pub(crate) stage: Stage,
-    pub(crate) kind: String,
-    /// Whether it stands inside the text and not on the Tags line.
-    pub(crate) inline: bool,
-    pub(crate) priority: Priority,
-    pub(crate) effort: Option<Effort>,
+    pub(crate) item: Item,
+    /// Who holds it, if it is claimed and somebody wrote down who did.
+    pub(crate) holding: Option<Holding>,
     /// When its file was last changed, which is when the work last moved or later.
     pub(crate) changed: Option<Timestamp>,
     pub(crate) title: String,
@@ -35,59 +35,36 @@ pub(crate) fn list(
     let any = told::read("#*")?;
     let search = Search { honour_ignores, ..Search::new(any) };
     let found = baton_tags::find(tree, &search).map_err(told::search)?;
-    let mut all: Vec<_> = found.hits.iter().flat_map(of_file).collect();
+    let mut all: Vec<_> = found.hits.iter().flat_map(|hit| of_file(&hit.path)).collect();
     all.sort_by(|a, b| {
-        let due = |work: &Work| (work.priority, work.changed);
-        due(a).cmp(&due(b)).then_with(|| a.path.cmp(&b.path)).then(a.line.cmp(&b.line))
+        let due = |work: &Work| (work.item.priority, work.changed);
+        let order = due(a).cmp(&due(b)).then_with(|| a.path.cmp(&b.path));
+        order.then(a.item.line.cmp(&b.item.line))
     });
     Ok((all, found.skipped))
 }
 
-fn of_file(hit: &Hit) -> Vec<Work> {
+fn of_file(path: &Path) -> Vec<Work> {
+    let text = text_of(path).unwrap_or_default();
     // A resolved alert is tagged like work that is done, but nobody ever worked on it.
-    let is_work = |seen: &&Sighting| {
-        let tag = &seen.occurrence.tag;
-        tag.stage().is_some() && tag.as_str() != DONE
-    };
-    let mut items: Vec<_> = hit.sightings.iter().filter(is_work).collect();
-    // Copies of a tag on the Tags line are one piece of work.
-    items.dedup_by(|next, first| {
-        let (next, first) = (&next.occurrence, &first.occurrence);
-        next.on_tags_line && first.on_tags_line && next.tag == first.tag
-    });
-    let changed = if items.is_empty() { None } else { changed(&hit.path) };
-    items.into_iter().filter_map(|seen| work(hit, seen, changed)).collect()
-}
-
-fn work(hit: &Hit, seen: &Sighting, changed: Option<Timestamp>) -> Option<Work> {
-    let occurrence = &seen.occurrence;
-    let (stage, kind) = occurrence.tag.stage()?;
-    let line = occurrence.line;
-    // An item on the Tags line is weighed there, one inside the text on its own line.
-    let beside = hit.sightings.iter().filter(|other| other.occurrence.line == line);
-    let (mut priority, mut effort) = (None, None);
-    for weight in beside.filter_map(|other| other.occurrence.tag.weight()) {
-        match weight {
-            Weight::Priority(found) => priority = priority.or(Some(found)),
-            Weight::Effort(found) => effort = effort.or(Some(found)),
-        }
-    }
-    let title = match occurrence.on_tags_line {
-        true => hit.title.clone().unwrap_or_default(),
-        false => words(seen.lines.first().map_or("", String::as_str)),
-    };
-    Some(Work {
-        path: hit.path.clone(),
-        line,
-        tag: occurrence.tag.clone(),
-        stage,
-        kind: kind.to_owned(),
-        inline: !occurrence.on_tags_line,
-        priority: priority.unwrap_or_default(),
-        effort,
+    let is_work = |item: &Item| item.tag.as_str() != DONE;
+    let all: Vec<_> = items(&text).into_iter().filter(is_work).collect();
+    let changed = if all.is_empty() { None } else { changed(path) };
+    let title = Document::read(&text).title().unwrap_or_default();
+    let work = |item: Item| Work {
+        path: path.to_owned(),
+        holding: match item.stage {
+            Stage::Claimed => session_of(&text, &item.key),
+            Stage::Needs | Stage::Delegated | Stage::Next | Stage::Done => None,
+        },
         changed,
-        title,
-    })
+        title: match item.key.is_on_tags_line() {
+            true => title.clone(),
+            false => words(&item.text),
+        },
+        item,
+    };
+    all.into_iter().map(work).collect()
 }
 
 /// What a line says beside its tags and its list marker.
@@ -107,6 +84,19 @@ pub(crate) fn changed(path: &Path) -> Option<Timestamp> {
     let changed = path.metadata().and_then(|data| data.modified()).ok()?;
     let since = changed.duration_since(UNIX_EPOCH).ok()?;
     Some(Timestamp::from_micros(i64::try_from(since.as_micros()).ok()?))
+}
+
+/// A file's text, unless it is too large or no file.
+pub(crate) fn text_of(path: &Path) -> Option<Vec<u8>> {
+    let file = path.is_file().then(|| File::open(path).ok())??;
+    let mut text = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).ok()?;
+    (text.len() as u64 <= FILE_BYTES_MAX).then_some(text)
+}
+
+/// The work items of one file; none if it cannot be read.
+pub(crate) fn items_of(path: &Path) -> Vec<Item> {
+    text_of(path).map(|text| items(&text)).unwrap_or_default()
 }
 
 /// The priority as it is written, without its `#`.

@@ -9,7 +9,7 @@ use baton_protocol::id::AgentId;
 use baton_protocol::mask;
 use baton_protocol::time::Timestamp;
 use baton_tags::lifecycle::Mover;
-use baton_tags::{Hit, Place, Search, Skipped, TagPattern};
+use baton_tags::{Hit, Moved, Place, Search, Skipped, Tag, TagPattern};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
@@ -19,7 +19,8 @@ use crate::show::Output;
 use crate::show::table::Table;
 use crate::show::time::{absolute, span};
 use crate::tagging::alerts::{self, ACTIVE, DONE, Draft};
-use crate::tagging::{Ground, mover, shown, told, work};
+use crate::tagging::spool::{self, Made, Move};
+use crate::tagging::{Ground, as_told, mover, shown, told, work};
 
 /// Bytes at the head of an alert that are read for its severity.
 const HEAD_BYTES_MAX: u64 = 4 * 1024;
@@ -118,6 +119,7 @@ impl Raise {
             severity: severity.as_ref().map_or("warning", |it| it.get_name()),
             about: about.as_deref(),
             by: &who(by),
+            mover: as_told(mover(by)),
             at: out.begun,
         };
         let path = draft.raise(ground)?;
@@ -250,8 +252,19 @@ impl Resolve {
         let path = alerts::named(ground, &self.alert)?;
         let shown_path = ground.seen_from_here(&path).to_owned();
         let (files, whole) = ground.files(&path)?;
-        let (active, done) = (told::read(ACTIVE)?, told::read(DONE)?);
-        let moved = files.swap(&whole, &[active], &done, Place::TagsLine, mover(by));
+        let (active, done): (Tag, Tag) = (told::read(ACTIVE)?, told::read(DONE)?);
+        let about = Move {
+            file: &whole,
+            item: ACTIVE.to_owned(),
+            to: Some(done.clone()),
+            mover: as_told(mover(by)),
+            session: None,
+            hash: None,
+            reason: None,
+        };
+        let make = || files.swap(&whole, &[active], &done, Place::TagsLine, mover(by));
+        let made = |moved: &Moved| Made { from: Some(moved.from.clone()), fence: None };
+        let moved = spool::noted(ground, about, make, made);
         moved.map_err(|error| told::file(error, &shown_path))?;
         if out.json {
             let id = alerts::id(&path);

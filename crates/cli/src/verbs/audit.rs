@@ -12,6 +12,7 @@ use crate::session::Session;
 use crate::show::Output;
 use crate::show::table::Table;
 use crate::show::time::absolute;
+use crate::tagging::{Ground, spool};
 use crate::value::{Id, When, at_least_one};
 use crate::verbs::proof::{Checkpoint, Export, Key, Prune, Verify};
 use crate::verbs::rows::readable;
@@ -140,6 +141,11 @@ impl LogArgs {
         let workflow = self.workflow.map(|id| session.workflow(&id)).transpose()?;
         let handoff = self.handoff.map(|id| session.handoff(&id)).transpose()?;
         let file = self.file.map(|path| session.place().file(&path)).transpose()?;
+        if let (Some(_), Some(workspace)) = (&file, session.client.workspace()) {
+            // What was done without a coordinator belongs to the story; so there must be one first.
+            session.client.read("/v1/status")?;
+            spool::deliver(&Ground::of(workspace), usize::MAX);
+        }
         let query = Query::new("/v1/audit")
             .with("workflow", workflow)
             .with("handoff", handoff)

@@ -60,7 +60,7 @@ use crate::failure::Failure;
 use crate::line::Line;
 use crate::session::Session;
 use crate::show::{Output, time};
-use crate::tagging::Ground;
+use crate::tagging::{Ground, spool};
 use crate::workspace::Workspace;
 
 /// Everything that can be asked at the command line.
@@ -118,6 +118,9 @@ pub(crate) enum Verb {
 
 /// The verbs for tags in files, which tell errors in their own way.
 pub(crate) const TAG_VERBS: [&str; 6] = ["tag", "await-tag", "alert", "run", "work", "attach"];
+
+/// Moves that one verb tells the coordinator of beside its own.
+const DELIVERED_MAX: usize = 200;
 
 /// Does what was asked.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
@@ -178,12 +181,18 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     }
 }
 
-/// Does what needs files alone: no coordinator is asked or started.
+/// Does what needs files alone. A coordinator that runs hears what it has not heard of yet; none
+/// is started, and it is no error if there is none.
 fn of_tags(
     global: &Global,
     run: impl FnOnce(&Ground) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    Ground::find(global).and_then(|ground| run(&ground)).map_err(Failure::of_tags)
+    let tagged = |ground: Ground| {
+        let done = run(&ground);
+        spool::deliver(&ground, DELIVERED_MAX);
+        done
+    };
+    Ground::find(global).and_then(tagged).map_err(Failure::of_tags)
 }
 
 /// Who asks comes first: a marked agent without a token hears so wherever it stands.

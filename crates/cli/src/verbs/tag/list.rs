@@ -59,10 +59,10 @@ impl List {
                 let now = page.now.as_micros();
                 let age = work.changed.map(|at| span((now - at.as_micros()).max(0)));
                 table.row([
-                    work.stage.family().to_owned(),
-                    work.kind.clone(),
-                    priority_shown(work.priority).to_owned(),
-                    work.effort.map_or("-", effort_shown).to_owned(),
+                    work.item.stage.family().to_owned(),
+                    work.item.key.kind().to_owned(),
+                    priority_shown(work.item.priority).to_owned(),
+                    work.item.effort.map_or("-", effort_shown).to_owned(),
                     age.unwrap_or_else(|| "-".to_owned()),
                     end_of(&place(work, ground), room),
                     work.title.clone(),
@@ -81,7 +81,7 @@ impl List {
 }
 
 /// The end of a place, which says more than its beginning: the file's name and the line.
-fn end_of(place: &str, room: usize) -> String {
+pub(super) fn end_of(place: &str, room: usize) -> String {
     let over = place.chars().count().saturating_sub(room);
     if over == 0 {
         return place.to_owned();
@@ -89,21 +89,22 @@ fn end_of(place: &str, room: usize) -> String {
     std::iter::once('…').chain(place.chars().skip(over + 1)).collect()
 }
 
-fn place(work: &Work, ground: &Ground) -> String {
-    format!("{}:{}", shown(ground.seen_from_here(&work.path)), work.line)
+pub(super) fn place(work: &Work, ground: &Ground) -> String {
+    format!("{}:{}", shown(ground.seen_from_here(&work.path)), work.item.line)
 }
 
-fn as_json(work: &Work, ground: &Ground) -> Value {
+pub(super) fn as_json(work: &Work, ground: &Ground) -> Value {
     json!({
-        "state": work.stage.family(),
-        "kind": work.kind,
-        "tag": work.tag.as_str(),
-        "priority": priority_shown(work.priority),
-        "effort": work.effort.map(effort_shown),
+        "state": work.item.stage.family(),
+        "kind": work.item.key.kind(),
+        "item": work.item.key.to_string(),
+        "tag": work.item.tag.as_str(),
+        "priority": priority_shown(work.item.priority),
+        "effort": work.item.effort.map(effort_shown),
         "changed": work.changed.map(|at| absolute(at).replace(' ', "T")),
         "path": ground.seen_from_here(&work.path).to_string_lossy(),
-        "line": work.line,
-        "inline": work.inline,
+        "line": work.item.line,
+        "inline": !work.item.key.is_on_tags_line(),
         "title": work.title,
     })
 }
