@@ -84,7 +84,8 @@ impl Shop {
 
     /// The folders of sessions, in the order of their names.
     pub(crate) fn sessions(&self) -> Vec<PathBuf> {
-        let all = fs::read_dir(self.desk.path().join("sessions")).into_iter().flatten().flatten();
+        let folders = ["sessions", ".baton/sessions"].map(|folder| self.desk.path().join(folder));
+        let all = folders.iter().flat_map(fs::read_dir).flatten().flatten();
         let mut all: Vec<_> = all.map(|entry| entry.path()).collect();
         all.retain(|path| path.join(".state.json").exists());
         all.sort();

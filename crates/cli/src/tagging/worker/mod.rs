@@ -267,6 +267,7 @@ impl Held<'_> {
             about: Some(&below),
             by: key.kind(),
             at: time::now(),
+            mover: TagMover::Worker,
         };
         match alert.raise(self.ground) {
             Ok(path) => out.note(&format!("raised {}", shown(self.ground.seen_from_here(&path)))),

@@ -34,14 +34,18 @@ impl Session {
         item: &ItemKey,
         skill: &Skill,
     ) -> Result<Self, Failure> {
-        let above = root.join("sessions");
+        // Where sessions have a folder of their own; making one would change where tags are looked
+        // for.
+        let own = "sessions";
+        let place = if root.join(own).is_dir() { own } else { ".baton/sessions" };
+        let above = root.join(place);
         let unwritable = |error: io::Error| {
             let sentence = format!("cannot make a session in {}: {error}", above.display());
             Failure::failed(sentence, "check the folder's permissions and the space on its disk")
         };
         fs::create_dir_all(&above).and_then(|()| within(&above, root)).map_err(unwritable)?;
         let now = Timestamp::now();
-        let (folder, reference) = new_folder(&above, item, now).map_err(unwritable)?;
+        let (folder, reference) = new_folder(&above, place, item, now).map_err(unwritable)?;
         let process = Proc.name(std::process::id()).map_err(unwritable)?;
         let state = State {
             process,
@@ -126,7 +130,12 @@ impl Drop for Heartbeat {
     }
 }
 
-fn new_folder(above: &Path, item: &ItemKey, now: Timestamp) -> io::Result<(PathBuf, SessionRef)> {
+fn new_folder(
+    above: &Path,
+    place: &str,
+    item: &ItemKey,
+    now: Timestamp,
+) -> io::Result<(PathBuf, SessionRef)> {
     let at = now.strftime("%Y%m%dT%H%M%SZ");
     for _ in 0..NAMES_MAX {
         let mut random = [0; 2];
@@ -136,7 +145,7 @@ fn new_folder(above: &Path, item: &ItemKey, now: Timestamp) -> io::Result<(PathB
         let folder = above.join(&name);
         match fs::create_dir(&folder) {
             Ok(()) => {
-                let reference = format!("sessions/{name}").parse();
+                let reference = format!("{place}/{name}").parse();
                 return Ok((folder, reference.map_err(io::Error::other)?));
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
