@@ -1,7 +1,7 @@
 //! Moves of tags in files, as the ledger tells of them.
 //!
-//! The files are the truth about tagged work; the ledger only hears what was done, so that one story
-//! can be told of everything.
+//! The files are the truth about tagged work; the ledger only hears what was done, so that one
+//! story can be told of everything.
 
 use std::fmt;
 use std::str::FromStr;

@@ -178,7 +178,7 @@ pub(crate) fn severity(text: &str) -> Option<&str> {
     (!said.is_empty() && said.len() <= Tag::LENGTH_MAX).then_some(said)
 }
 
-/// A link may not lead the alerts out of the root.
+/// A link may not lead out of the root.
 pub(crate) fn within(folder: &Path, root: &Path) -> io::Result<()> {
     if folder.canonicalize()?.starts_with(root.canonicalize()?) {
         return Ok(());

@@ -115,8 +115,12 @@ pub(crate) fn deliver(ground: &Ground, limit: usize) -> usize {
     let Some(client) = voice(workspace) else { return total };
     // One at a time, or two callers would tell of one move in two names.
     let Some(_turn) = notes.turn() else { return total };
+    notes.sweep();
     let mut gone = 0;
-    for name in notes.names().iter().take(limit) {
+    for name in &notes.names() {
+        if gone == limit {
+            break;
+        }
         match delivered(&notes, workspace, &client, name) {
             Delivery::Gone => gone += 1,
             Delivery::Left => (),
@@ -153,9 +157,19 @@ fn delivered(notes: &Notes, workspace: &Workspace, client: &Client, name: &str) 
         }
         Some(_) | None => (),
     }
+    if !client.is_operator() && is_persons(&note.moved) {
+        return Delivery::Left;
+    }
     // Nobody can know who wrote this into the note.
     note.moved.hash = None;
     tell(notes, client, name, note.moved)
+}
+
+/// Whether only a person may tell of it; the ledger refuses it from agents.
+fn is_persons(moved: &TagMove) -> bool {
+    let approves = moved.to.as_ref().is_some_and(TagName::is_approval);
+    let requeued = moved.from.as_ref().is_some_and(|from| from.as_str().starts_with("#claimed-"));
+    moved.mover == TagMover::Person || (approves && !requeued)
 }
 
 /// Tells of one move. What is refused for good is put aside, so that it does not bar the others.

@@ -164,3 +164,50 @@ fn after_edit(error: &EditError, path: &str) -> (&'static str, String) {
         _ => ("edit", "look at the file".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use baton_tags::request;
+
+    use super::*;
+
+    /// The code and the hint of a move that a text refuses.
+    fn refused(error: RequestError) -> (String, String) {
+        let path = Path::new("a.md");
+        let failure = file(FileError::Request { path: path.into(), source: error.into() }, path);
+        assert!(failure.sentence.starts_with("a.md: "), "{}", failure.sentence);
+        (failure.code, failure.hint)
+    }
+
+    #[test]
+    fn a_refused_request_has_a_stable_code_and_a_next_step() {
+        let (item, session) = ("#fix".parse().unwrap(), "sessions/s".parse().unwrap());
+        let claim = |text: &str| {
+            let fence = baton_tags::Fence(1);
+            let claimed = request::claim(text.as_bytes(), &item, &session, fence);
+            refused(claimed.unwrap_err()).0
+        };
+        assert_eq!(claim("# A\n"), "missing-item");
+        assert_eq!(claim("# A\n**Tags**: #needs-fix\n"), "elsewhere");
+        assert_eq!(claim("# A\n**Tags**: #delegated-fix\n\n```\nx\n"), "open-fence");
+        let approved = format!(
+            "# A\n**Tags**: #delegated-fix\n**Approved**: #fix by op, 2026-11-16T12:00:00Z, \
+             sha256:{}\n",
+            "0".repeat(64)
+        );
+        assert_eq!(claim(&approved), "changed-since-approval");
+        let by = "op".parse().unwrap();
+        for (error, code) in [
+            (RequestError::Unlike { item: item.clone(), by }, "changed-since-approval"),
+            (RequestError::Stale { item: item.clone(), found: None, expected: None }, "stale"),
+            (RequestError::Stands { item: item.clone() }, "approval-stands"),
+            (RequestError::Unrecorded { item: item.clone() }, "unrecorded"),
+            (RequestError::Link { found: "x y".to_owned() }, "bad-link"),
+            (RequestError::Entangled { item: item.clone() }, "entangled"),
+        ] {
+            let (found, hint) = refused(error);
+            assert_eq!(found, code);
+            assert!(hint.len() > 10, "{hint}");
+        }
+    }
+}

@@ -39,10 +39,12 @@ fn a_request_with_tags_is_written_whole_and_never_over_another() {
         *   **Why**: Users leave
 
         ## Context
+        Relevant files, below the workspace:
+
         *   `src/login.rs`
 
         ## Expectations
-        Not said.
+        An answer in the response file.
 
         ## Acceptance Criteria
         *   [ ] Below 1 s

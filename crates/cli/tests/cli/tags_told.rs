@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -171,4 +173,41 @@ fn an_intent_of_a_process_that_lives_is_its_own() {
     fs::write(&note, alive.to_string()).expect("a note");
     assert_eq!(story(&desk, "a.md"), [] as [&str; 0]);
     assert_eq!(waiting(&desk), [note]);
+}
+
+#[test]
+fn of_racing_claimants_of_tags_the_ledger_hears_of_one() {
+    let desk = Desk::new();
+    fs::write(desk.path().join("a.md"), "# A\n**Tags**: #delegated-fix\n").expect("a file");
+    desk.run(&["agent", "add", "builder"]).ok();
+    let claim = ["tag", "swap", "a.md", "#delegated-fix", "#claimed-fix", "--quiet"];
+    let start = |_| desk.baton(&claim).stderr(Stdio::null()).spawn().expect("a claimant");
+    let claimants: Vec<_> = (0..8).map(start).collect();
+    for mut claimant in claimants {
+        claimant.wait().expect("an end");
+    }
+    assert_eq!(story(&desk, "a.md"), ["person #fix: #delegated-fix > #claimed-fix"]);
+    assert_eq!(waiting(&desk), [] as [&Path; 0]);
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_the_ledger_with_the_story_of_the_tags() {
+    let desk = Desk::new();
+    let path = desk.path().join("a.md");
+    fs::write(&path, "# A\n**Tags**: #one\n").expect("a file");
+    let mut stands = ["#one", "#two"];
+    for round in 0..24_u64 {
+        let mut swap = desk.baton(&["tag", "swap", "a.md", stands[0], stands[1], "--quiet"]);
+        let mut mover = swap.stderr(Stdio::null()).spawn().expect("a mover");
+        std::thread::sleep(Duration::from_millis(round));
+        mover.kill().expect("a kill");
+        mover.wait().expect("an end");
+        if fs::read_to_string(&path).expect("a text").contains(stands[1]) {
+            stands.swap(0, 1);
+        }
+        // Whoever comes next tells of it before it moves on.
+        let told = story(&desk, "a.md");
+        let last = told.last().map_or("#one", |told| told.rsplit_once(' ').expect("a tag").1);
+        assert_eq!(last, stands[0], "round {round}: {told:?}");
+    }
 }

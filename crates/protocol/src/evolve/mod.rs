@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::account::Account;
 use crate::agent::{Agent, Health};
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, ArtifactStatus};
 use crate::course::Course;
 use crate::event::{Event, StreamId};
-use crate::id::{AgentId, Fence, WorkflowId};
+use crate::id::{AgentId, ArtifactId, Fence, WorkflowId};
 use crate::lock::{FilePath, Lock};
 use crate::policy::{ApprovalRule, Breaker};
 use crate::time::Timestamp;
@@ -90,9 +90,7 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         Event::ArtifactAdded { artifact } => {
             with_workflow(world, id, |workflow| keep(workflow, std::slice::from_ref(artifact)));
         }
-        Event::ArtifactMarked { artifact, status } => with_workflow(world, id, |workflow| {
-            workflow.artifacts.entry(*artifact).and_modify(|one| one.produced.status = *status);
-        }),
+        Event::ArtifactMarked { artifact, status } => marked(world, id, *artifact, *status),
         Event::Locked { fence, by, paths, mode, until } => {
             let lock =
                 Lock { workflow: id, fence: *fence, by: by.clone(), mode: *mode, until: *until };
@@ -143,6 +141,12 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),
     }
+}
+
+fn marked(world: &mut World, id: WorkflowId, artifact: ArtifactId, status: ArtifactStatus) {
+    with_workflow(world, id, |workflow| {
+        workflow.artifacts.entry(artifact).and_modify(|one| one.produced.status = status);
+    });
 }
 
 fn with_workflow(world: &mut World, id: WorkflowId, change: impl FnOnce(&mut Workflow)) {

@@ -16,9 +16,9 @@ const READ_CACHE_KIB: i64 = 2 * 1024;
 
 /// Each index on `records` costs every record, so there is none that is in each: a workflow's
 /// records are a chain from its `head` back by `prev`, a handoff's and a command's are found among
-/// them, times by halving, and `blocks` says which blocks of records name a kind, an agent or a file. The
-/// few records outside workflows are found by command, because their streams never end and so
-/// cannot be searched whole.
+/// them, times by halving, and `blocks` says which blocks of records name a kind, an agent or a
+/// file. The few records outside workflows are found by command, because their streams never end
+/// and so cannot be searched whole.
 ///
 /// The `id` of a workflow or handoff is the number of the first record that names it, so that it
 /// grows and is the same after every rebuild. `tallies` has 0 for "nobody".

@@ -26,6 +26,9 @@ const TURN_WITHIN: Duration = Duration::from_secs(1);
 const REFUSED: &str = "refused";
 const SUFFIX: &str = ".json";
 const LOCK: &str = ".lock";
+/// How a note begins that is being written, and how long that may take.
+const ASIDE: &str = ".note-";
+const ASIDE_AGE_MAX: Duration = Duration::from_secs(3_600);
 
 /// A move and what is known of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,11 +134,24 @@ impl Notes {
         if text.len() as u64 > NOTE_BYTES_MAX {
             return Err(io::Error::other("too large"));
         }
-        let mut aside = tempfile::Builder::new().prefix(".note-").tempfile_in(&self.folder)?;
+        let mut aside = tempfile::Builder::new().prefix(ASIDE).tempfile_in(&self.folder)?;
         aside.write_all(&text)?;
         aside.as_file().sync_all()?;
         aside.persist(self.folder.join(name)).map_err(|failed| failed.error)?;
         File::open(&self.folder)?.sync_all()
+    }
+
+    /// Takes away what processes left that were killed while they wrote.
+    pub(super) fn sweep(&self) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for entry in entries.take(NOTES_MAX) {
+            let is_aside = entry.file_name().to_string_lossy().starts_with(ASIDE);
+            let age = entry.metadata().and_then(|data| data.modified()).map(|at| at.elapsed());
+            if is_aside && age.is_ok_and(|age| age.is_ok_and(|age| age > ASIDE_AGE_MAX)) {
+                // One that stays is taken the next time.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Takes a note away. One that is gone already is no error.

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use baton_protocol::mask;
 use baton_tags::lifecycle::Mover;
 use baton_tags::template::{self, Ask, TEMPLATE_BYTES_MAX, TITLE_MAX};
-use baton_tags::{Effort, Priority, Stage, dispatch};
+use baton_tags::{Effort, FileError, Priority, Stage, dispatch};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::failure::{Exit, Failure};
 use crate::show::Output;
-use crate::tagging::alerts::slug;
+use crate::tagging::alerts::{slug, within};
 use crate::tagging::spool::{self, Made, Move};
 use crate::tagging::{Ground, as_told, shown, told};
 
 /// Requests of one name.
 const SAME_NAME_MAX: u32 = 1_000;
-/// Where requests go, seen from the folder of sessions.
+/// Where requests go, seen from the workspace.
 const FOLDER: &str = "sessions/requests";
 
 /// Write a request for work, which waits for a person's approval
@@ -176,19 +176,23 @@ impl Request {
             let kind = kind.replace('-', "_").to_uppercase();
             ground.root().join(FOLDER).join(format!("{kind}_REQUEST_{slug}.md"))
         };
-        let path = self.out.as_deref().map_or_else(usual, |path| ground.whole(path));
+        let Some(chosen) = &self.out else {
+            let mut folder = ground.root().to_owned();
+            for part in FOLDER.split('/') {
+                folder.push(part);
+                made_within(&folder, ground.root()).map_err(|error| unwritable(&folder, &error))?;
+            }
+            return Ok(usual());
+        };
+        let path = ground.whole(chosen);
         let folder = path.parent().unwrap_or(ground.root());
-        if self.out.is_none() {
-            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-        }
-        // A link may not lead out of where files are changed.
         let real = folder.canonicalize().map_err(|error| unwritable(folder, &error))?;
-        let root = ground.root().canonicalize().map_err(|error| unwritable(folder, &error))?;
-        if real.starts_with(&root) || real.starts_with(ground.whole(Path::new("."))) {
+        let root = ground.root().to_owned();
+        // A link may not lead out of where files are changed.
+        if within(folder, &root).is_ok() || real.starts_with(ground.whole(Path::new("."))) {
             return Ok(path);
         }
-        let source = baton_tags::FileError::Outside { path: path.clone(), root };
-        Err(told::file(source, self.out.as_deref().unwrap_or(&path)))
+        Err(told::file(FileError::Outside { path: path.clone(), root }, chosen))
     }
 
     /// Writes to the place, or to the next of its name that is free if nobody chose it.
@@ -235,6 +239,14 @@ fn own_template(root: &Path, kind: &str) -> Result<Option<String>, Failure> {
         let sentence = format!("cannot read the template {}: {error}", shown(&found.path));
         Failure::failed(sentence, "mend it, or take it away to use the one of Baton")
     })
+}
+
+/// Makes a folder if need be, and makes sure that no link leads out of the root there.
+fn made_within(folder: &Path, root: &Path) -> io::Result<()> {
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Ok(()) | Err(_) => within(folder, root),
+    }
 }
 
 /// Writes a new file, whole or not at all.
