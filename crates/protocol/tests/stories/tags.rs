@@ -1,10 +1,10 @@
 //! What the ledger hears of tags in files.
 
+use baton_protocol::World;
 use baton_protocol::command::{Actor, Command, Submission};
 use baton_protocol::event::{Event, StreamId};
 use baton_protocol::id::CommandId;
 use baton_protocol::time::Timestamp;
-use baton_protocol::world::World;
 use baton_protocol::{decide, evolve};
 use serde_json::{Value, json};
 

@@ -25,6 +25,7 @@ pub(super) struct Record {
     pub(super) handoff: Option<u8>,
     pub(super) from: Option<String>,
     pub(super) to: Option<String>,
+    pub(super) file: Option<String>,
     pub(super) command: Option<u8>,
     pub(super) title: Option<String>,
     pub(super) closes: Option<String>,
@@ -48,6 +49,7 @@ fn extract(line: &[u8]) -> Option<Row<'_>> {
         handoff: Option<u8>,
         from: Option<&'a str>,
         to: Option<&'a str>,
+        file: Option<&'a str>,
         command: Option<u8>,
         title: Option<&'a str>,
         closes: Option<&'a str>,
@@ -64,6 +66,7 @@ fn extract(line: &[u8]) -> Option<Row<'_>> {
         from: record.from,
         to: record.to,
         actor: record.from,
+        file: record.file.map(Into::into),
         command: record.command.map(uuid),
         title: record.title.map(Into::into),
         closes: record.closes,
@@ -112,7 +115,7 @@ impl Bench {
         let json = serde_json::json!({
             "seq": seq, "safe": seq - 1, "at": record.at, "kind": record.kind,
             "workflow": record.workflow, "handoff": record.handoff, "from": record.from,
-            "to": record.to, "command": record.command, "title": record.title,
+            "to": record.to, "file": record.file, "command": record.command, "title": record.title,
             "closes": record.closes, "state": record.state,
         });
         serde_json::to_writer(&mut line, &json).unwrap();
@@ -160,6 +163,7 @@ pub(super) fn story(cycles: u8) -> Vec<Record> {
                 to: Some(to.clone()),
                 command: Some(step as u8),
                 title: (step == 0 && cycle % 2 == 0).then(|| format!("work {cycle}")),
+                file: (step == 1).then(|| format!("{}.md", cycle % 5)),
                 closes: (step == 2 && cycle % 4 == 3).then(|| "completed".to_owned()),
                 state: Some(state.to_owned()),
             });

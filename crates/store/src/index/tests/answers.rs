@@ -23,6 +23,7 @@ fn passes(filter: &Filter, seq: u64, record: &Record) -> bool {
         && id(&filter.command, record.command)
         && is(&filter.from, &record.from)
         && is(&filter.to, &record.to)
+        && is(&filter.file, &record.file)
         && (is(&filter.agent, &record.from) || is(&filter.agent, &record.to))
         && (filter.kinds.is_empty() || filter.kinds.contains(&record.kind))
         && filter.since.is_none_or(|time| record.at >= time)
@@ -51,6 +52,9 @@ fn every_filter_finds_what_a_search_through_the_log_finds() {
         Filter { to: text("builder"), ..base() },
         Filter { from: text("planner"), to: text("builder"), ..base() },
         Filter { agent: text("reviewer"), ..base() },
+        Filter { file: text("2.md"), ..base() },
+        Filter { file: text("2.md"), kinds: kinds(&["accepted"]), ..base() },
+        Filter { file: text("none.md"), ..base() },
         Filter { agent: text("reviewer"), kinds: kinds(&["seen", "initiated"]), ..base() },
         Filter { kinds: kinds(&["seen", "returned", "seen", "unheard of"]), ..base() },
         Filter { kinds: kinds(&["unheard of"]), ..base() },
