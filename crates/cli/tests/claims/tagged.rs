@@ -1,4 +1,4 @@
-//! Tagged files under load: many workers race for each, some are killed, and each file is done once.
+//! Tagged files under load: many workers race for each, some die, and each file is done once.
 //!
 //! `BATON_TAG_RACERS=64 BATON_TAG_FILES=1000 cargo test -p baton-cli --test claims tagged` is the
 //! full size.

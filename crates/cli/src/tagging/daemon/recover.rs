@@ -130,7 +130,7 @@ fn lost(tried: Result<Outcome, FileError>) -> Result<Outcome, FileError> {
 fn alert(ground: &Ground, path: &Path, item: &Item, reason: &str) {
     let below = ground.seen_from_root(path);
     let text = format!("{} lost its worker: {reason}", item.key);
-    let (severity, by) = ("high", "dispatch");
+    let (severity, by) = ("warning", "dispatch");
     let (about, at, mover) = (Some(&*below), time::now(), TagMover::Daemon);
     let draft = alerts::Draft { text: &text, severity, about, by, at, mover };
     // The Recovery section says the same; an alert that cannot be written changes nothing.

@@ -263,7 +263,7 @@ impl Held<'_> {
         let text = format!("{key} failed: {why}");
         let alert = alerts::Draft {
             text: &text,
-            severity: "high",
+            severity: "warning",
             about: Some(&below),
             by: key.kind(),
             at: time::now(),
