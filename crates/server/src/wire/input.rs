@@ -46,6 +46,10 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 
 /// Reads JSON, and names the field that is wrong.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // Nearly all of it is right, and then nobody wants to know which field was read when.
+    if let Ok(value) = serde_json::from_slice(bytes) {
+        return Ok(value);
+    }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| wrong(error, ""))?;
     reader.end().map_err(|error| Problem::bad_input(None, said(&error)))?;
