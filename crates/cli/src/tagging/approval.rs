@@ -12,7 +12,7 @@ use crate::client::{Client, Query};
 use crate::line::Line;
 
 /// Moves of one file that are looked through, from the newest.
-const MOVES_LOOKED_AT: u32 = 200;
+const MOVES_LOOKED_AT: u32 = 1_000;
 
 /// Whether the ledger knows that a person approved this very text of an item. If nobody can be
 /// asked, it does not.
@@ -36,14 +36,18 @@ pub(crate) fn is_on_record(
         .and_then(|reply| reply.read::<Value>());
     let Ok(answer) = asked else { return false };
     let key = item.to_string();
-    let approves = |record: &Value| {
-        let event = &record["event"];
-        let to = event["to"].as_str().unwrap_or_default();
-        event["item"] == key.as_str()
-            && (to.starts_with("#delegated-") || to.starts_with("#next-"))
-            && event["hash"] == approval.hash.as_str()
-            && event["mover"] == "person"
-            && record["by"] == "operator"
+    let is_approval = |tag: &Value| {
+        let tag = tag.as_str().unwrap_or_default();
+        tag.starts_with("#delegated-") || tag.starts_with("#next-")
     };
-    answer["records"].as_array().is_some_and(|records| records.iter().any(approves))
+    // The last word that a person said about it counts: a yes that was taken back is none.
+    let word = |record: &&Value| {
+        let event = &record["event"];
+        event["item"] == key.as_str() && event["mover"] == "person" && record["by"] == "operator"
+    };
+    let mut records = answer["records"].as_array().into_iter().flatten();
+    records.find(word).is_some_and(|record| {
+        let event = &record["event"];
+        is_approval(&event["to"]) && event["hash"] == approval.hash.as_str()
+    })
 }

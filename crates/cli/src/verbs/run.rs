@@ -1,5 +1,6 @@
 //! `baton run`: the dispatch daemon, or one skill by hand.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use baton_tags::dispatch::Skill;
 use baton_tags::watch::Stopper;
 use clap::Args;
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::show::Output;
 use crate::tagging::daemon::{Daemon, Spawner};
 use crate::tagging::table::table;
@@ -80,14 +81,15 @@ impl Run {
             return task.run(&ground, &table, out);
         }
         let tags = patterns(self.monitor_tags.as_deref().unwrap_or_default())?;
-        let spawner = match self.headless {
-            true => Spawner::Headless,
-            false => Spawner::Tmux(Tmux { socket: self.tmux_socket }),
-        };
+        let tmux = (!self.headless).then_some(Tmux { socket: self.tmux_socket });
+        let spawner = Spawner::new(tmux).map_err(|error| {
+            let sentence = format!("cannot tell which program this is: {error}");
+            Failure::failed(sentence, "start it by its whole path")
+        })?;
         let daemon = Daemon {
-            tree: ground.tree(self.tree),
+            tree: tree(&ground, self.tree)?,
             ground,
-            table,
+            table: RefCell::new(table),
             tags,
             spawner,
             agents_max: self.max_agents,
@@ -100,6 +102,27 @@ impl Run {
         }
         out.note(&format!("watching {}; Ctrl-C ends it", daemon.tree.display()));
         daemon.watch(stop_on_signal)
+    }
+}
+
+/// The folder to watch. Agents are started in the workspace, so it must lie there.
+fn tree(ground: &Ground, named: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let hint = "go to a workspace, or make one with `baton init`";
+    if ground.workspace().is_none() {
+        let sentence = "there is no workspace in this folder or above it";
+        return Err(Failure::new(Exit::NotFound, "no-workspace", sentence, hint));
+    }
+    let tree = ground.whole(&ground.tree(named));
+    match tree.canonicalize() {
+        Ok(real) if real.starts_with(ground.root()) => Ok(real),
+        Ok(_) => {
+            let sentence = format!("{} is outside of {}", tree.display(), ground.root().display());
+            Err(Failure::new(Exit::Refused, "outside", sentence, "name a folder inside"))
+        }
+        Err(error) => {
+            let sentence = format!("cannot watch {}: {error}", tree.display());
+            Err(Failure::new(Exit::NotFound, "not-found", sentence, "name a folder that is there"))
+        }
     }
 }
 

@@ -41,11 +41,10 @@ fn a_plan_with_three_items_is_done_by_three_agents_in_windows_of_tmux() {
         shop.awaits("sessions/plan/PLAN.md", tag);
     }
     // The second of one kind may still be under way when the first is done.
-    while shop.text("sessions/plan/PLAN.md").contains("#claimed-")
-        || shop.text("sessions/plan/PLAN.md").contains("#delegated-")
-    {
-        std::thread::yield_now();
-    }
+    shop.until(|| {
+        let text = shop.text("sessions/plan/PLAN.md");
+        !text.contains("#claimed-") && !text.contains("#delegated-")
+    });
     let text = shop.text("sessions/plan/PLAN.md");
     assert_eq!(text.matches("[response](sessions/").count(), 3, "{text}");
     let bare = |text: &str| -> Vec<String> {
@@ -168,16 +167,12 @@ fn a_worker_that_was_thought_dead_does_not_overwrite_its_successor() {
     shop.awaits("a.md", "#claimed-fix");
     let first = shop.sessions().pop().expect("a session");
     // The heart of the first one has stopped, as far as anybody can tell.
-    while !shop.desk.path().join("began").exists() {
-        std::thread::yield_now();
-    }
+    shop.until(|| shop.desk.path().join("began").exists());
     shop.pretends(&first, "boot", json!("another"));
     let said = shop.looks(&["--headless"]);
     assert!(said.contains("back at #delegated-fix"), "{said}");
     shop.looks(&["--headless"]);
-    while shop.text("began").lines().count() < 2 {
-        std::thread::yield_now();
-    }
+    shop.until(|| shop.text("began").lines().count() == 2);
     assert!(shop.text("a.md").contains("fence 2"), "{}", shop.text("a.md"));
     // Both go on; whoever is first.
     shop.file("go-a.md", "");
@@ -258,11 +253,11 @@ fn research_is_awaited_in_the_background_and_resumed_where_it_was() {
         shop.desk.run(&["tag", "approve", out[1]]).ok();
         shop.looks(&["--headless"]);
         // It ends by itself; what it left is looked at when it is gone.
-        while shop.text(out[1]).contains("#delegated-research")
-            || shop.text(out[1]).contains("#claimed-research")
-        {
+        shop.until(|| {
             shop.looks(&["--headless"]);
-        }
+            let text = shop.text(out[1]);
+            !text.contains("#delegated-research") && !text.contains("#claimed-research")
+        });
     }
     let arrived = waiting.wait_with_output().expect("an end");
     let said = String::from_utf8(arrived.stdout).expect("UTF-8");
@@ -270,4 +265,80 @@ fn research_is_awaited_in_the_background_and_resumed_where_it_was() {
     let answers = shop.sessions().into_iter().map(|session| session.join("RESPONSE.md"));
     let answer = { answers }.find_map(|path| fs::read_to_string(path).ok()).expect("an answer");
     assert!(answer.contains("resumed i-7"), "{answer}");
+}
+
+#[test]
+fn what_an_agent_says_is_no_work_and_what_it_leaves_running_is_not_waited_for() {
+    // It prints tags, echoes its request, and leaves something behind.
+    let noisy = "echo 'left #delegated-fix for later'; cat; sleep 600 & echo over";
+    let shop = Shop::new(&[("fix", noisy)]);
+    shop.file("sessions/a.md", REQUEST);
+    shop.desk.run(&["work", "sessions/a.md", "--headless"]).ok();
+    shop.awaits("sessions/a.md", "#done-fix");
+    let session = shop.sessions().pop().expect("a session");
+    fs::write(session.join("output.log"), REQUEST).expect("a log");
+    assert_eq!(shop.looks(&["--headless"]), "", "nothing is left to do");
+    assert_eq!(shop.sessions().len(), 1);
+    let found = shop.desk.run(&["tag", "find", "#delegated-fix"]).ok();
+    assert!(!found.contains("RESPONSE.md"), "{found}");
+    for pid in ended_by("sleep 600") {
+        kill_process(pid, Signal::KILL).expect("what it left");
+    }
+}
+
+/// The processes with this command line.
+fn ended_by(line: &str) -> Vec<Pid> {
+    let all = fs::read_dir("/proc").expect("processes").flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let says = |pid: &i32| {
+        let said = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&said).replace('\0', " ").trim() == line
+    };
+    pids.filter(says).filter_map(Pid::from_raw).collect()
+}
+
+#[test]
+fn short_jobs_follow_each_other_at_once_and_a_subfolder_is_watched_as_it_is_named() {
+    let shop = Shop::new(&[("fix", ANSWER)]);
+    for name in ["a", "b", "c", "d"] {
+        shop.file(&format!("deep/sub/{name}.md"), REQUEST);
+    }
+    shop.file("sub/a.md", REQUEST);
+    let mut daemon = shop.desk.baton(&[
+        "run",
+        "--monitor-tags",
+        "--headless",
+        "--max-agents",
+        "1",
+        "--tree",
+        "sub",
+    ]);
+    let daemon = daemon.current_dir(shop.desk.path().join("deep")).stdout(Stdio::null());
+    let mut daemon = daemon.spawn().expect("a daemon");
+    for name in ["a", "b", "c", "d"] {
+        shop.awaits(&format!("deep/sub/{name}.md"), "#done-fix");
+    }
+    let pid = Pid::from_raw(i32::try_from(daemon.id()).expect("a number")).expect("a process");
+    kill_process(pid, Signal::INT).expect("a daemon");
+    assert!(daemon.wait().expect("an end").success());
+    assert_eq!(shop.text("sub/a.md"), REQUEST, "another folder of that name is left alone");
+}
+
+#[test]
+fn work_that_cannot_be_claimed_or_recovered_is_told_and_not_tried_all_the_time() {
+    let shop = Shop::new(&[("fix", "printf '\\n```\\n' >> \"$1\"; kill -9 $PPID")]);
+    shop.file("open.md", &format!("{REQUEST}```\n"));
+    let said = shop.looks(&["--headless"]);
+    assert!(said.contains("open.md #fix: could not be started: the code block on line"), "{said}");
+    fs::remove_file(shop.desk.path().join("open.md")).expect("a file");
+    shop.file("a.md", REQUEST);
+    shop.desk.run(&["work", "a.md", "--headless"]);
+    let said = shop.looks(&["--headless"]);
+    assert!(said.contains("a.md #fix: left alone"), "{said}");
+    assert!(shop.desk.run(&["alert", "list"]).ok().contains("lost its worker"));
+    let outside = tempfile::tempdir().expect("a folder");
+    let mut alone = shop.desk.baton(&["work", "x.md"]);
+    let alone = alone.current_dir(outside.path()).output().expect("a run");
+    assert!(String::from_utf8_lossy(&alone.stderr).contains("no workspace"), "{alone:?}");
+    assert!(fs::read_dir(outside.path()).expect("a folder").next().is_none());
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use crate::desk::Desk;
 
@@ -68,6 +69,15 @@ impl Shop {
         let ran = self.desk.run(&["await-tag", file, tag, "--timeout", WITHIN]);
         assert!(ran.err.is_empty(), "{ran}\n{}", self.text(file));
         ran.ok();
+    }
+
+    /// Waits until something is so, which no verb can wait for.
+    pub(crate) fn until(&self, is_so: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !is_so() {
+            assert!(Instant::now() < deadline, "it never was so");
+            std::thread::yield_now();
+        }
     }
 
     pub(crate) fn approves(&self, file: &str, kind: &str) {

@@ -9,34 +9,43 @@ mod recover;
 mod spawn;
 mod told;
 
-use std::collections::{BTreeSet, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use baton_tags::dispatch::{Queued, Table};
 use baton_tags::request::{self, Standing as Approved};
+use baton_tags::state::STATE_FILE;
 use baton_tags::watch::{Batch, Pace, Stopper, Watcher};
-use baton_tags::{FileError, Files, ItemKey, Search, Stage, TagPattern, Trust, find, items};
+use baton_tags::{
+    Fence, FileError, Files, ItemKey, RecordError, Search, Stage, TagPattern, Trust, find, items,
+};
 use jiff::Timestamp;
 
-use self::recover::{Outcome, Standing, recover, standing};
+use self::recover::{Outcome, Standing, is_faster, recover, standing};
 pub(crate) use self::spawn::Spawner;
 use self::told::Told;
+use super::table::table;
+use super::worker::{OUTPUT, RESPONSE};
 use super::{Ground, spool, told as words, worker};
 use crate::failure::Failure;
 use crate::show::Output;
 
 /// How often workers are looked after, and what waits is tried again.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How long a worker has from its start to its claim before another is started.
+/// How long a worker has from its start to its claim.
 const CLAIM_WITHIN: Duration = Duration::from_secs(30);
+/// How long an item is left alone that could not be started, claimed or recovered.
+const AGAIN_AFTER: Duration = Duration::from_secs(5 * 60);
 /// Moves that are told to the ledger in one round.
 const TOLD_AT_ONCE: usize = 1_000;
 
 /// What the daemon is to do.
 pub(crate) struct Daemon {
     pub(crate) ground: Ground,
-    pub(crate) table: Table,
+    /// The table as it was last read without a mistake.
+    pub(crate) table: RefCell<Table>,
     pub(crate) tree: PathBuf,
     /// Only items with these tags; none means all that are delegated.
     pub(crate) tags: Vec<TagPattern>,
@@ -48,15 +57,21 @@ pub(crate) struct Daemon {
     pub(crate) out: Output,
 }
 
-/// What is remembered between two looks: nothing that the files do not say, too.
+/// An item of a file.
+type Key = (PathBuf, ItemKey);
+
+/// What is remembered between two looks, to save work and words. Whoever forgets it does nothing
+/// wrong: a second worker for an item loses the claim.
 #[derive(Default)]
 struct Memory {
     /// Files that had work at the last look.
     files: BTreeSet<PathBuf>,
     /// Workers that were started and have not claimed yet.
-    started: HashMap<(PathBuf, ItemKey), Instant>,
+    started: HashMap<Key, Instant>,
+    /// Items that are left alone until then.
+    later: HashMap<Key, Instant>,
     /// What was said already, so that it is not said every two seconds.
-    said: HashMap<(PathBuf, ItemKey), String>,
+    said: HashMap<Key, String>,
 }
 
 /// What one look at all files found.
@@ -96,7 +111,11 @@ impl Daemon {
             for batch in &batches {
                 match batch {
                     Batch::Files(files) => memory.files.extend(files.iter().cloned()),
-                    Batch::Everything(_) => memory.files.extend(self.scan()?),
+                    // A folder that is away for a moment comes back.
+                    Batch::Everything(_) => match self.scan() {
+                        Ok(found) => memory.files.extend(found),
+                        Err(failure) => self.out.warn(&failure.sentence),
+                    },
                 }
             }
             let now = Instant::now();
@@ -122,8 +141,14 @@ impl Daemon {
 
     /// One look at everything that is known, and what follows from it.
     fn round(&self, memory: &mut Memory) {
+        // Before anything moves on: a note tells of a move that can still be seen.
+        self.tell();
+        match table(&self.ground) {
+            Ok(table) => drop(self.table.replace(table)),
+            Err(failure) => self.out.warn(&failure.sentence),
+        }
         let now = Instant::now();
-        memory.started.retain(|_, at| now.duration_since(*at) < CLAIM_WITHIN);
+        memory.later.retain(|_, until| now < *until);
         let mut look = Look::default();
         let mut kept = BTreeSet::new();
         for path in std::mem::take(&mut memory.files) {
@@ -131,8 +156,15 @@ impl Daemon {
                 kept.insert(path);
             }
         }
+        memory.said.retain(|(path, _), _| kept.contains(path));
         memory.files = kept;
+        let waits: HashSet<Key> = look.queue.iter().map(key_of).collect();
+        memory.started.retain(|key, _| waits.contains(key));
         self.dispatch(look, memory);
+        self.tell();
+    }
+
+    fn tell(&self) {
         if !self.dry {
             spool::deliver(&self.ground, TOLD_AT_ONCE);
         }
@@ -140,6 +172,10 @@ impl Daemon {
 
     /// Looks at one file; returns whether there is anything in it for a later look.
     fn look_into(&self, path: &Path, look: &mut Look, memory: &mut Memory) -> bool {
+        // What workers write is no work, whatever it looks like.
+        if is_output(path) {
+            return false;
+        }
         let Ok(text) = worker::read(path) else { return false };
         let (claims, waits): (Vec<_>, Vec<_>) = items(&text)
             .into_iter()
@@ -148,7 +184,10 @@ impl Daemon {
         let mut later = !waits.is_empty();
         for item in claims {
             let key = (path.to_owned(), item.key.clone());
-            memory.started.remove(&key);
+            if memory.later.contains_key(&key) {
+                later = true;
+                continue;
+            }
             match standing(&self.ground, &text, &item) {
                 Standing::Held { by_worker } => {
                     look.running += usize::from(by_worker);
@@ -163,7 +202,7 @@ impl Daemon {
                 }
                 Standing::Dead(dead) => {
                     let found = (path, text.as_slice(), &item);
-                    match recover(&self.ground, &self.table, found, &dead) {
+                    match recover(&self.ground, &self.table.borrow(), found, &dead) {
                         Ok(Outcome::Finished) => self.say(memory, key, Told::Finished),
                         Ok(Outcome::Requeued(to)) => {
                             let told = Told::Requeued { to: &to, reason: &dead.reason };
@@ -172,6 +211,8 @@ impl Daemon {
                         Ok(Outcome::Over) => (),
                         Err(error) => {
                             let why = words::file(error, path).sentence;
+                            recover::alert(&self.ground, path, &item.key, &why);
+                            memory.later.insert(key.clone(), Instant::now() + AGAIN_AFTER);
                             self.say(memory, key, Told::Unclear { why: &why });
                         }
                     }
@@ -194,40 +235,70 @@ impl Daemon {
     /// Starts workers for what waits, in order, as far as there may be so many.
     fn dispatch(&self, look: Look, memory: &mut Memory) {
         let Look { mut queue, running } = look;
-        self.table.order(&mut queue);
+        self.table.borrow().order(&mut queue);
         let mut room = self.agents_max.map(|most| most.saturating_sub(running));
         room = room.map(|room| room.saturating_sub(memory.started.len()));
-        for Queued { path, item, .. } in queue {
-            let key = (path.clone(), item.key.clone());
-            if memory.started.contains_key(&key) {
-                continue;
-            }
-            let Some(route) = self.table.route(item.key.kind()) else {
-                self.say(memory, key, Told::Unrouted);
-                continue;
-            };
-            if let Err(told) = self.approved(&path, &item.key) {
-                self.say(memory, key, Told::NotApproved { why: &told });
+        for queued in queue {
+            let key = key_of(&queued);
+            if memory.later.contains_key(&key) || self.is_coming(memory, &key) {
                 continue;
             }
             if room == Some(0) {
                 self.say(memory, key, Told::Waits);
                 continue;
             }
-            room = room.map(|room| room - 1);
-            if self.dry {
-                self.say(memory, key, Told::Would { skill: &route.skill });
-                continue;
+            if self.start(memory, &queued) {
+                room = room.map(|room| room - 1);
             }
-            match self.spawner.start(self.ground.root(), &path, &item.key) {
-                Ok(name) => {
-                    memory.started.insert(key.clone(), Instant::now());
-                    self.say(memory, key, Told::Started { skill: &route.skill, name: &name });
-                }
-                Err(error) => {
-                    let why = error.to_string();
-                    self.say(memory, key, Told::NotStarted { why: &why });
-                }
+        }
+    }
+
+    /// Whether a worker was started for it a moment ago. One that took too long is not replaced at
+    /// once: whatever stood in its way stands in the way of the next, too.
+    fn is_coming(&self, memory: &mut Memory, key: &Key) -> bool {
+        let Some(at) = memory.started.get(key) else { return false };
+        if at.elapsed() < CLAIM_WITHIN {
+            return true;
+        }
+        memory.started.remove(key);
+        memory.later.insert(key.clone(), Instant::now() + AGAIN_AFTER);
+        let why = "its worker did not claim it; `baton work` shows why";
+        self.say(memory, key.clone(), Told::NotStarted { why });
+        true
+    }
+
+    /// Starts a worker; returns whether it did, or would.
+    fn start(&self, memory: &mut Memory, queued: &Queued) -> bool {
+        let Queued { path, item, .. } = queued;
+        let key = key_of(queued);
+        let Some(route) = self.table.borrow().route(item.key.kind()).cloned() else {
+            self.say(memory, key, Told::Unrouted);
+            return false;
+        };
+        if let Err(why) = self.approved(path, &item.key) {
+            self.say(memory, key, Told::NotApproved { why: &why });
+            return false;
+        }
+        if let Err(why) = claimable(path, &item.key) {
+            memory.later.insert(key.clone(), Instant::now() + AGAIN_AFTER);
+            self.say(memory, key, Told::NotStarted { why: &why });
+            return false;
+        }
+        if self.dry {
+            self.say(memory, key, Told::Would { skill: &route.skill });
+            return true;
+        }
+        match self.spawner.start(self.ground.root(), path, &item.key) {
+            Ok(name) => {
+                memory.started.insert(key.clone(), Instant::now());
+                self.say(memory, key, Told::Started { skill: &route.skill, name: &name });
+                true
+            }
+            Err(error) => {
+                let why = error.to_string();
+                memory.later.insert(key.clone(), Instant::now() + AGAIN_AFTER);
+                self.say(memory, key, Told::NotStarted { why: &why });
+                false
             }
         }
     }
@@ -236,7 +307,8 @@ impl Daemon {
     /// the item goes back.
     fn approved(&self, path: &Path, item: &ItemKey) -> Result<(), String> {
         let text = worker::read(path).map_err(|failure| failure.sentence)?;
-        let why = match (request::standing(&text, item), self.table.trust) {
+        let trust = self.table.borrow().trust;
+        let why = match (request::standing(&text, item), trust) {
             (Approved::Holds(approval), Trust::Recorded) => {
                 return match super::approval::is_on_record(&self.ground, path, item, &approval) {
                     true => Ok(()),
@@ -256,7 +328,8 @@ impl Daemon {
     }
 
     fn void(&self, path: &Path, item: &ItemKey, why: &str) {
-        let make = || Files::within(self.ground.root())?.void(path, item, self.table.trust);
+        let trust = self.table.borrow().trust;
+        let make = || Files::within(self.ground.root())?.void(path, item, trust);
         let about = spool::Move {
             file: path,
             item: item.to_string(),
@@ -271,14 +344,15 @@ impl Daemon {
             fence: None,
         });
         match made {
+            Ok(_) => (),
             // It moved, or was approved again, meanwhile.
-            Ok(_) | Err(FileError::Request { .. }) => (),
+            Err(FileError::Request { source, .. }) if is_faster(&source) => (),
             Err(error) => self.out.warn(&words::file(error, path).sentence),
         }
     }
 
     /// Says it once, until there is something else to say of the same item.
-    fn say(&self, memory: &mut Memory, key: (PathBuf, ItemKey), told: Told<'_>) {
+    fn say(&self, memory: &mut Memory, key: Key, told: Told<'_>) {
         let below = self.ground.seen_from_root(&key.0);
         let line = told.line(&below, &key.1);
         if memory.said.get(&key) == Some(&line) {
@@ -286,6 +360,27 @@ impl Daemon {
         }
         told.print(&below, &key.1, &line, self.dry, self.out);
         memory.said.insert(key, line);
+    }
+}
+
+fn key_of(queued: &Queued) -> Key {
+    (queued.path.clone(), queued.item.key.clone())
+}
+
+/// Whether a file was written by a worker about its own work.
+fn is_output(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let ours = matches!(name, Some(RESPONSE | OUTPUT));
+    ours && path.with_file_name(STATE_FILE).exists()
+}
+
+/// Whether the item can be claimed at all, tried on the text alone.
+fn claimable(path: &Path, item: &ItemKey) -> Result<(), String> {
+    let text = worker::read(path).map_err(|failure| failure.sentence)?;
+    let session = "sessions/try".parse().map_err(|error: RecordError| error.to_string())?;
+    match request::claim(&text, item, &session, Fence(1)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

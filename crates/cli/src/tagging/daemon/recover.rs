@@ -4,9 +4,9 @@ use std::path::Path;
 
 use baton_protocol::tag::TagMover;
 use baton_tags::dispatch::Table;
-use baton_tags::request::{self, Changed, Recovery, RequeueTo};
+use baton_tags::request::{self, Changed, Recovery, RequestError, RequeueTo};
 use baton_tags::state::{Death, Liveness, Proc, State, StateError};
-use baton_tags::{FileError, Files, Holding, Item, Stage, Tag};
+use baton_tags::{FileError, Files, Holding, Item, ItemKey, Stage, Tag};
 use jiff::Timestamp;
 
 use crate::show::time;
@@ -114,22 +114,34 @@ pub(crate) fn recover(
     let back = put_back(RequeueTo::Needs, Stage::Needs, "Re-queued for review");
     let outcome = lost(back.map(|change| Outcome::Requeued(change.to)))?;
     if let Outcome::Requeued(_) = outcome {
-        alert(ground, path, item, &dead.reason);
+        alert(ground, path, key, &dead.reason);
     }
     Ok(outcome)
+}
+
+/// Whether an item is not where it was, because somebody else moved it.
+pub(crate) fn is_faster(error: &RequestError) -> bool {
+    match error {
+        RequestError::Missing { .. }
+        | RequestError::Elsewhere { .. }
+        | RequestError::Stale { .. }
+        | RequestError::Stands { .. } => true,
+        _ => false,
+    }
 }
 
 /// Somebody who was faster is no failure.
 fn lost(tried: Result<Outcome, FileError>) -> Result<Outcome, FileError> {
     match tried {
-        Err(FileError::Request { .. }) => Ok(Outcome::Over),
+        Err(FileError::Request { source, .. }) if is_faster(&source) => Ok(Outcome::Over),
         tried => tried,
     }
 }
 
-fn alert(ground: &Ground, path: &Path, item: &Item, reason: &str) {
+/// Says that somebody should have a look.
+pub(crate) fn alert(ground: &Ground, path: &Path, item: &ItemKey, reason: &str) {
     let below = ground.seen_from_root(path);
-    let text = format!("{} lost its worker: {reason}", item.key);
+    let text = format!("{item} lost its worker: {reason}");
     let (severity, by) = ("warning", "dispatch");
     let (about, at, mover) = (Some(&*below), time::now(), TagMover::Daemon);
     let draft = alerts::Draft { text: &text, severity, about, by, at, mover };

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use baton_tags::ItemKey;
@@ -11,43 +11,54 @@ use jiff::Timestamp;
 
 use crate::tagging::tmux::Tmux;
 
-/// How workers are started.
+/// Starts workers.
 #[derive(Clone, Debug)]
-pub(crate) enum Spawner {
-    /// In a window that a person can watch.
-    Tmux(Tmux),
-    /// Without a terminal.
-    Headless,
+pub(crate) struct Spawner {
+    /// This program as it was at the beginning: later another may stand in its place.
+    program: PathBuf,
+    /// Where a person can watch them; nowhere if there is none.
+    tmux: Option<Tmux>,
 }
 
 impl Spawner {
+    pub(crate) fn new(tmux: Option<Tmux>) -> io::Result<Self> {
+        Ok(Self { program: std::env::current_exe()?, tmux })
+    }
+
     /// Starts a worker for one item, and returns what it is called. It goes on when the daemon
     /// ends.
     pub(crate) fn start(&self, root: &Path, file: &Path, item: &ItemKey) -> io::Result<String> {
-        let words = words(root, file, item, self)?;
-        match self {
-            Self::Tmux(tmux) => tmux.open(item.kind(), Timestamp::now().as_second(), root, &words),
-            Self::Headless => headless(root, &words),
+        let words = words(&self.program, root, file, item, self.tmux.is_none());
+        match &self.tmux {
+            Some(tmux) => tmux.open(item.kind(), Timestamp::now().as_second(), root, &words),
+            None => headless(root, &words),
         }
     }
 }
 
 /// The worker as words. The mark comes by `env`, because what is set for a session of tmux would
 /// mark every shell that a person opens there.
-fn words(root: &Path, file: &Path, item: &ItemKey, spawner: &Spawner) -> io::Result<Vec<OsString>> {
-    let mut words: Vec<OsString> = vec!["env".into()];
+fn words(
+    program: &Path,
+    root: &Path,
+    file: &Path,
+    item: &ItemKey,
+    headless: bool,
+) -> Vec<OsString> {
+    let clean = ["env", "-u", "BATON_TOKEN", "-u", "BATON_URL"];
+    let mut words: Vec<OsString> = clean.into_iter().map(OsString::from).collect();
     words.push(format!("BATON_AGENT={}", item.kind()).into());
-    words.push(std::env::current_exe()?.into_os_string());
+    words.push(program.into());
     words.push("--workspace".into());
     words.push(root.into());
     words.push("work".into());
     words.push(format!("--item={item}").into());
-    if let Spawner::Headless = spawner {
+    if headless {
         words.push("--headless".into());
     }
     words.push("--".into());
     words.push(file.into());
-    Ok(words)
+    words
 }
 
 fn headless(root: &Path, words: &[OsString]) -> io::Result<String> {
@@ -57,7 +68,6 @@ fn headless(root: &Path, words: &[OsString]) -> io::Result<String> {
     let mut child = Command::new(program)
         .args(arguments)
         .current_dir(root)
-        .env_remove("BATON_TOKEN")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

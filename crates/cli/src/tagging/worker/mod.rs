@@ -14,7 +14,7 @@ use baton_protocol::mask;
 use baton_protocol::tag::TagMover;
 use baton_tags::dispatch::{Filling, Mode, Route, Skill, Table};
 use baton_tags::lifecycle::Mover;
-use baton_tags::request::{Recovery, RequeueTo};
+use baton_tags::request::{self, Recovery, RequeueTo, Standing};
 use baton_tags::state::{Phase, Status};
 use baton_tags::{
     FILE_BYTES_MAX, Fence, FileError, Files, Holding, Item, ItemKey, Stage, Trust, items,
@@ -24,13 +24,14 @@ use jiff::Timestamp;
 use self::session::Session;
 use self::skill::Job;
 use super::spool::{Made, Move, noted};
-use super::{Ground, alerts, shown, told};
+use super::{Ground, alerts, approval, mover, shown, told};
 use crate::failure::{Exit, Failure};
 use crate::show::Output;
 use crate::show::time;
 
-/// The answer, in the folder of the session.
-const RESPONSE: &str = "RESPONSE.md";
+/// The answer, and what the program said, in the folder of the session.
+pub(crate) const RESPONSE: &str = "RESPONSE.md";
+pub(crate) const OUTPUT: &str = "output.log";
 
 /// What is to be worked on.
 pub(crate) struct Task {
@@ -56,9 +57,13 @@ struct Held<'a> {
 impl Task {
     /// Does the work. An error means that it was not claimed, or did not succeed.
     pub(crate) fn run(self, ground: &Ground, table: &Table, out: Output) -> Result<(), Failure> {
+        let workspace = ground.workspace().ok_or_else(no_workspace)?;
+        // What a skill says is masked by the rules of this place.
+        workspace.set_secret_rules()?;
         let (files, path) = ground.files(&self.file)?;
         let text = read(&path)?;
         let item = self.due(&text, table)?;
+        covered(ground, table, &path, &text, &item.key)?;
         let (route, skill) = self.routed(table, &item)?;
         let below = ground.seen_from_root(&path);
         let file = below.to_str().ok_or_else(|| {
@@ -78,7 +83,10 @@ impl Task {
         out.note(&format!("claimed {} in {file} as {}", item.key, session.reference));
         let holder = Holding { session: session.reference.clone(), fence };
         let held = Held { ground, files, path, item, holder, session: &session };
-        held.work(route, &skill, file, self.headless, out)
+        match held.done(route, &skill, file, self.headless) {
+            Ok(said) => held.finish(&said, file, out),
+            Err(why) => held.give_back(&why, out),
+        }
     }
 
     /// The item that is meant: the one that was named, or the most urgent that can be claimed.
@@ -146,16 +154,17 @@ fn claim(
 }
 
 impl Held<'_> {
-    fn work(
+    /// Has the skill do the work. Returns what it said, or why there is no answer.
+    fn done(
         &self,
         route: &Route,
         skill: &Skill,
         file: &str,
         headless: bool,
-        out: Output,
-    ) -> Result<(), Failure> {
-        self.session.enter(Phase::Running, Status::Working)?;
-        let beat = self.session.heartbeat();
+    ) -> Result<Vec<u8>, String> {
+        let sentence = |failure: Failure| failure.sentence;
+        self.session.enter(Phase::Running, Status::Working).map_err(sentence)?;
+        let _beat = self.session.heartbeat();
         let mode = match headless || !std::io::stdin().is_terminal() {
             true => Mode::Agent,
             false => route.modes.first().copied().unwrap_or(Mode::Agent),
@@ -163,25 +172,23 @@ impl Held<'_> {
         let (key, reference) = (self.item.key.to_string(), self.holder.session.as_str());
         let filling = Filling { file, item: &key, session: reference, skill: skill.as_str() };
         let job = Job {
-            argv: skill::argv(route, skill, &filling, mode),
+            argv: skill::argv(route, &self.item, &filling, mode),
             root: self.ground.root(),
             session: &self.session.folder,
-            request: &read(&self.path)?,
+            request: &read(&self.path).map_err(sentence)?,
             facts: self.facts(file, &key),
             interactive: mode == Mode::Interactive,
         };
-        let came = match job.run() {
-            Ok((status, said)) if status.success() => Ok(said),
-            Ok((status, _)) => Err(format!("{skill} ended with {status}")),
-            Err(error) => {
-                let program = job.argv.first().map_or("", String::as_str);
-                Err(format!("{program} could not be started: {error}"))
-            }
-        };
-        drop(beat);
-        match came {
-            Ok(said) => self.finish(&said, file, out),
-            Err(why) => self.give_back(&why, out),
+        let (status, said) = job.run().map_err(|error| {
+            let program = job.argv.first().map_or("", String::as_str);
+            format!("{program} could not be started: {error}")
+        })?;
+        if !status.success() {
+            return Err(format!("{skill} ended with {status}"));
+        }
+        match job.interactive && !self.has_answer() {
+            true => Err(format!("{skill} ended and left no answer")),
+            false => Ok(said),
         }
     }
 
@@ -215,6 +222,10 @@ impl Held<'_> {
                     Ok(())
                 })
             }
+            // Some skills end their item themselves.
+            Err(FileError::Request { .. }) if self.is_done() => {
+                self.session.enter(Phase::Finishing, Status::Done)
+            }
             Err(error) => {
                 self.session.enter(Phase::Finishing, Status::Failed)?;
                 Err(told::file(error, &self.path))
@@ -222,10 +233,24 @@ impl Held<'_> {
         }
     }
 
+    /// Whether the item is done, and nobody else had it since.
+    fn is_done(&self) -> bool {
+        let Ok(text) = read(&self.path) else { return false };
+        let key = &self.item.key;
+        let done = items(&text).iter().any(|item| item.key == *key && item.stage == Stage::Done);
+        done && request::session_of(&text, key).is_some_and(|holder| holder == self.holder)
+    }
+
+    /// Whether the program wrote an answer.
+    fn has_answer(&self) -> bool {
+        let path = self.session.folder.join(RESPONSE);
+        path.symlink_metadata().is_ok_and(|data| data.is_file() && data.len() > 0)
+    }
+
     /// Makes sure that there is an answer: the one that the program wrote, or what it said.
     fn answer(&self, said: &[u8], file: &str) -> Result<(), Failure> {
         let path = self.session.folder.join(RESPONSE);
-        if path.symlink_metadata().is_ok_and(|data| data.is_file() && data.len() > 0) {
+        if self.has_answer() {
             return Ok(());
         }
         let said = String::from_utf8_lossy(said);
@@ -236,7 +261,8 @@ impl Held<'_> {
         let head = format!("# Response\n\n*   **Request**: `{file}`\n*   **Item**: `{}`\n", {
             &self.item.key
         });
-        let text = format!("{head}\n{}\n", mask(said));
+        // What it says is no work, whatever it looks like.
+        let text = format!("{head}\n{}\n", mask(said).replace('#', "\\#"));
         // Written anew: whatever else has this name is not ours to write through.
         let _ = fs::remove_file(&path);
         fs::write(&path, text).map_err(|error| {
@@ -273,7 +299,7 @@ impl Held<'_> {
             Ok(path) => out.note(&format!("raised {}", shown(self.ground.seen_from_here(&path)))),
             Err(failure) => out.warn(&failure.sentence),
         }
-        let log = self.session.folder.join("output.log");
+        let log = self.session.folder.join(OUTPUT);
         let hint = format!("{} tells more; a person can approve it again", shown(&log));
         let sentence = format!("{}: {why}; it is back at #needs-{}", shown(&below), key.kind());
         Err(Failure::new(Exit::Failure, "skill-failed", sentence, hint))
@@ -294,6 +320,35 @@ impl Held<'_> {
     fn made(&self, from: &baton_tags::Tag) -> Made {
         Made { from: Some(from.clone()), fence: Some(self.holder.fence) }
     }
+}
+
+fn no_workspace() -> Failure {
+    let sentence = "there is no workspace in this folder or above it";
+    Failure::new(Exit::NotFound, "no-workspace", sentence, "run `baton init` to make one here")
+}
+
+/// With `strict_approval` the ledger must know of the approval. A process that is marked as an agent
+/// cannot ask it: such a worker was started by the daemon, which has asked.
+fn covered(
+    ground: &Ground,
+    table: &Table,
+    path: &Path,
+    text: &[u8],
+    item: &ItemKey,
+) -> Result<(), Failure> {
+    if table.trust == Trust::ByHand || mover(None) != Mover::Person {
+        return Ok(());
+    }
+    let known = match request::standing(text, item) {
+        Standing::Holds(approval) => approval::is_on_record(ground, path, item, &approval),
+        Standing::Void(_) | Standing::Unrecorded => false,
+    };
+    if known {
+        return Ok(());
+    }
+    let sentence = format!("{}: the ledger has no approval of {item}", shown(path));
+    let hint = "a person approves it with `baton tag approve`; the table has strict_approval";
+    Err(Failure::new(Exit::Refused, "unrecorded", sentence, hint))
 }
 
 /// Reads a request, as far as one may be long.

@@ -4,13 +4,21 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use baton_tags::dispatch::{Filling, Mode, Route, Skill};
+use baton_tags::Item;
+use baton_tags::dispatch::{Filling, Mode, Route};
+
+use super::OUTPUT;
 
 /// Bytes of what a program says that are kept as its answer, and of its log.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 const LOG_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How long its output is heard after it has ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What a program is told.
 pub(crate) struct Job<'a> {
@@ -24,11 +32,15 @@ pub(crate) struct Job<'a> {
 }
 
 /// The words to start: what the table says, or Claude Code with the skill as its command.
-pub(crate) fn argv(route: &Route, skill: &Skill, with: &Filling<'_>, mode: Mode) -> Vec<String> {
+pub(crate) fn argv(route: &Route, item: &Item, with: &Filling<'_>, mode: Mode) -> Vec<String> {
     if let Some(command) = &route.command {
         return command.filled(with);
     }
-    let asked = format!("{skill} {}", with.file);
+    let mut asked = format!("{} {}", with.skill, with.file);
+    if !item.key.is_on_tags_line() {
+        // One of several in the file.
+        asked.push_str(&format!(" (only the item on line {}: {})", item.line, item.text));
+    }
     let words: &[&str] = match mode {
         Mode::Interactive => &["claude"],
         Mode::Async | Mode::Agent => &["claude", "-p"],
@@ -51,30 +63,55 @@ impl Job<'_> {
         if self.interactive {
             return Ok((command.status()?, Vec::new()));
         }
-        let log = File::create(self.session.join("output.log"))?;
+        let log = File::create(self.session.join(OUTPUT))?;
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let (stdin, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (log_out, log_err) = (log.try_clone()?, log);
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                // A program that does not read its request is no failure.
-                stdin.map(|mut stdin| stdin.write_all(self.request))
-            });
-            let said = scope.spawn(move || heard(out, &log_out, &mut io::stdout()));
-            let erred = scope.spawn(move || heard(err, &log_err, &mut io::stderr()));
-            let status = child.wait();
-            let said = said.join().unwrap_or_default();
-            drop(erred.join());
-            Ok((status?, said))
-        })
+        if let Some(mut stdin) = child.stdin.take() {
+            let request = self.request.to_vec();
+            // A program that does not read its request is no failure.
+            thread::spawn(move || stdin.write_all(&request));
+        }
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let heard_out = hearing(out, log.try_clone()?, Some(said.clone()));
+        let heard_err = hearing(err, log, None);
+        let status = child.wait()?;
+        // What it left running may hold its output open for ever, and is not waited for.
+        for heard in [heard_out, heard_err] {
+            let _ = heard.recv_timeout(LAST_WORDS);
+        }
+        let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok((status, said))
     }
 }
 
-/// Hears one to its end: passes it on, logs it, and keeps its beginning.
-fn heard(from: Option<impl Read>, mut log: &File, shown: &mut impl Write) -> Vec<u8> {
-    let Some(mut from) = from else { return Vec::new() };
-    let (mut said, mut logged) = (Vec::new(), 0);
+/// Hears one beside everything else: passes it on, logs it, and keeps its beginning if that is
+/// wanted. Returns what tells when it has ended.
+fn hearing(
+    from: Option<impl Read + Send + 'static>,
+    log: File,
+    said: Option<Arc<Mutex<Vec<u8>>>>,
+) -> Receiver<()> {
+    let (ended, heard) = channel();
+    thread::spawn(move || {
+        match &said {
+            Some(said) => hear(from, &log, &mut io::stdout(), Some(said)),
+            None => hear(from, &log, &mut io::stderr(), None),
+        }
+        // Nobody waits any more if it took too long.
+        let _ = ended.send(());
+    });
+    heard
+}
+
+fn hear(
+    from: Option<impl Read>,
+    mut log: &File,
+    shown: &mut impl Write,
+    said: Option<&Mutex<Vec<u8>>>,
+) {
+    let Some(mut from) = from else { return };
+    let mut logged = 0;
     let mut chunk = vec![0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut chunk) {
         let chunk = &chunk[..count];
@@ -84,8 +121,10 @@ fn heard(from: Option<impl Read>, mut log: &File, shown: &mut impl Write) -> Vec
             let _ = log.write_all(chunk);
             logged += count as u64;
         }
-        let room = ANSWER_BYTES_MAX - said.len();
-        said.extend_from_slice(&chunk[..count.min(room)]);
+        if let Some(said) = said {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            let room = ANSWER_BYTES_MAX - said.len();
+            said.extend_from_slice(&chunk[..count.min(room)]);
+        }
     }
-    said
 }
