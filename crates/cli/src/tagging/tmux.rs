@@ -67,7 +67,11 @@ impl Tmux {
     /// The names of the windows of the session; none if there is no session.
     fn windows(&self) -> io::Result<Vec<String>> {
         let target = format!("={SESSION}:");
-        let listed = self.command().args(["list-windows", "-t", &target, "-F", "#W"]).output()?;
+        let listed = self.command().args(["list-windows", "-t", &target, "-F", "#W"]).output();
+        let listed = listed.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::other("tmux is not installed (or --headless)"),
+            _ => error,
+        })?;
         Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
     }
 

@@ -140,6 +140,7 @@ impl LogArgs {
         let newest = self.after.is_none() && !self.oldest;
         let workflow = self.workflow.map(|id| session.workflow(&id)).transpose()?;
         let handoff = self.handoff.map(|id| session.handoff(&id)).transpose()?;
+        let of_file = self.file.is_some();
         let file = self.file.map(|path| session.place().file(&path)).transpose()?;
         if let (Some(_), Some(workspace)) = (&file, session.client.workspace()) {
             // What was done without a coordinator belongs to the story; so there must be one first.
@@ -167,7 +168,10 @@ impl LogArgs {
                 page.line("no record fits");
                 return Ok(());
             }
-            page.table(table(&log.records));
+            page.table(match of_file {
+                true => moves(&log.records),
+                false => table(&log.records),
+            });
             Ok(())
         })?;
         let full = log.records.len() == usize::try_from(self.limit).unwrap_or(usize::MAX);
@@ -195,6 +199,30 @@ fn table(records: &[Record]) -> Table {
                 }
                 None => words(&record.event),
             },
+        ]);
+    }
+    table
+}
+
+/// The story of a file: where its work went, by whom and why.
+fn moves(records: &[Record]) -> Table {
+    let mut table = Table::new(&["SEQ", "AT (UTC)", "BY", "MOVE", "FENCE", "WHY"], &[5]);
+    for record in records {
+        let event = &record.event;
+        let text = |name: &str| event[name].as_str().unwrap_or("-");
+        let kind = text("item").split('@').next().unwrap_or_default().replacen('#', "-", 1);
+        // Its kind is told once.
+        let stage = |name: &str| {
+            let tag = text(name);
+            tag.strip_suffix(&kind).and_then(|tag| tag.strip_prefix('#')).unwrap_or(tag).to_owned()
+        };
+        table.row([
+            record.seq.to_string(),
+            absolute(record.at).trim_end_matches('Z').to_owned(),
+            text("mover").to_owned(),
+            format!("{}: {} > {}", text("item"), stage("from"), stage("to")),
+            event["fence"].as_u64().map_or_else(|| "-".to_owned(), |fence| fence.to_string()),
+            text("reason").to_owned(),
         ]);
     }
     table

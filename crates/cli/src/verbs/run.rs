@@ -31,12 +31,16 @@ use crate::verbs::await_tag::patience;
 #[command(after_long_help = "\
 Examples:
   baton run --monitor-tags
-  baton run --monitor-tags='#delegated-fix,#delegated-chores' --max-agents 3
+  baton run --monitor-tags '#delegated-fix,#delegated-chores' --max-agents 3
   baton run --monitor-tags --once --dry-run
   baton run /research sessions/market/REQUEST.md")]
 pub(crate) struct Run {
     /// The skill to run by hand
-    #[arg(value_name = "/SKILL", requires = "file", conflicts_with = "monitor_tags")]
+    #[arg(
+        value_name = "/SKILL",
+        requires = "file",
+        conflicts_with_all = ["monitor_tags", "tree", "max_agents", "once", "dry_run", "tmux_socket"]
+    )]
     skill: Option<Skill>,
     /// The file it is about
     file: Option<PathBuf>,
@@ -45,7 +49,6 @@ pub(crate) struct Run {
         long,
         value_name = "TAGS",
         num_args = 0..=1,
-        require_equals = true,
         default_missing_value = "#delegated-*",
         required_unless_present = "skill"
     )]

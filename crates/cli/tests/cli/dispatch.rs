@@ -137,7 +137,10 @@ fn work_of_a_killed_worker_goes_back_to_a_person_once() {
     let alerts = shop.desk.run(&["alert", "list"]).ok();
     assert!(alerts.contains("lost its worker"), "{alerts}");
     let story = shop.desk.run(&["audit", "log", "--file", "a.md"]).ok();
-    assert_eq!(story.matches("tag_moved").count(), 2, "{story}");
+    let steps: Vec<_> = story.lines().skip(1).collect();
+    assert_eq!(steps.len(), 2, "{story}");
+    assert!(steps[0].contains("worker  #fix: delegated > claimed  1"), "{story}");
+    assert!(steps[1].contains("daemon  #fix: claimed > needs      1      Agent PID"), "{story}");
 }
 
 #[test]
@@ -281,13 +284,13 @@ fn what_an_agent_says_is_no_work_and_what_it_leaves_running_is_not_waited_for() 
     assert_eq!(shop.sessions().len(), 1);
     let found = shop.desk.run(&["tag", "find", "#delegated-fix"]).ok();
     assert!(!found.contains("RESPONSE.md"), "{found}");
-    for pid in ended_by("sleep 600") {
+    for pid in running("sleep 600") {
         kill_process(pid, Signal::KILL).expect("what it left");
     }
 }
 
 /// The processes with this command line.
-fn ended_by(line: &str) -> Vec<Pid> {
+fn running(line: &str) -> Vec<Pid> {
     let all = fs::read_dir("/proc").expect("processes").flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let says = |pid: &i32| {
@@ -341,4 +344,28 @@ fn work_that_cannot_be_claimed_or_recovered_is_told_and_not_tried_all_the_time()
     let alone = alone.current_dir(outside.path()).output().expect("a run");
     assert!(String::from_utf8_lossy(&alone.stderr).contains("no workspace"), "{alone:?}");
     assert!(fs::read_dir(outside.path()).expect("a folder").next().is_none());
+}
+
+#[test]
+fn whoever_ends_a_worker_ends_its_agent_too() {
+    let shop = Shop::new(&[("fix", "exec sleep 4321"), ("chores", "sleep 4322; true")]);
+    shop.file("a.md", REQUEST);
+    let worker = shop.desk.baton(&["work", "a.md", "--headless"]).stderr(Stdio::piped()).spawn();
+    let worker = worker.expect("a worker");
+    shop.until(|| !running("sleep 4321").is_empty());
+    let pid = Pid::from_raw(i32::try_from(worker.id()).expect("a number")).expect("a process");
+    kill_process(pid, Signal::TERM).expect("a worker");
+    let ended = worker.wait_with_output().expect("an end");
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("signal: 15"), "{ended:?}");
+    assert!(shop.text("a.md").contains("#needs-fix") && running("sleep 4321").is_empty());
+
+    // Killed without a word, its agent is ended by whoever recovers the work.
+    shop.file("b.md", &REQUEST.replace("fix", "chores"));
+    let mut worker = shop.desk.baton(&["work", "b.md", "--headless"]).spawn().expect("a worker");
+    shop.until(|| !running("sleep 4322").is_empty());
+    worker.kill().expect("a worker");
+    worker.wait().expect("an end");
+    let said = shop.looks(&["--headless"]);
+    assert!(said.contains("back at #needs-chores"), "{said}");
+    shop.until(|| running("sleep 4322").is_empty());
 }

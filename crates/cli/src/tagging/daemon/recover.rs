@@ -1,5 +1,7 @@
 //! Work whose holder died: ended if it was answered, put back before a person if not.
 
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use baton_protocol::tag::TagMover;
@@ -8,6 +10,7 @@ use baton_tags::request::{self, Changed, Recovery, RequestError, RequeueTo};
 use baton_tags::state::{Death, Liveness, Proc, State, StateError};
 use baton_tags::{FileError, Files, Holding, Item, ItemKey, Stage, Tag};
 use jiff::Timestamp;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::show::time;
 use crate::tagging::spool::{Made, Move, noted};
@@ -74,6 +77,7 @@ pub(crate) fn recover(
     (path, text, item): (&Path, &[u8], &Item),
     dead: &Dead,
 ) -> Result<Outcome, FileError> {
+    left_behind(&ground.root().join(dead.holder.session.as_str()));
     let files = Files::within(ground.root())?;
     let (key, holder) = (&item.key, Some(&dead.holder));
     let noting = |to: Stage, make: &dyn Fn() -> Result<Changed, FileError>| {
@@ -99,7 +103,9 @@ pub(crate) fn recover(
         noting(stage, &|| files.requeue(path, key, to, holder, &recovery, table.trust))
     };
     let may_go_on = table.route(key.kind()).is_some_and(|route| {
-        let approved = request::approval_of(text, key).map_or(Timestamp::MIN, |it| it.at);
+        let approved = request::approval_of(text, key).map(|approval| approval.at);
+        // One that is dated ahead covers nothing that was before it.
+        let approved = approved.filter(|at| *at <= Timestamp::now()).unwrap_or(Timestamp::MIN);
         let used = request::recoveries_since(text, key, approved);
         route.requeue == RequeueTo::Delegated && (used as u64) < u64::from(table.reuses_max)
     });
@@ -117,6 +123,24 @@ pub(crate) fn recover(
         alert(ground, path, key, &dead.reason);
     }
     Ok(outcome)
+}
+
+/// Ends what a dead worker's program still does: its successor must not have to share the files.
+/// The processes are known by the mark that the worker gave them.
+fn left_behind(session: &Path) {
+    let mut mark = b"BATON_SESSION=".to_vec();
+    mark.extend_from_slice(session.as_os_str().as_bytes());
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    for pid in pids {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|entry| entry == mark)
+            && let Some(pid) = Pid::from_raw(pid)
+        {
+            // It may have ended by itself.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
 }
 
 /// Whether an item is not where it was, because somebody else moved it.

@@ -33,6 +33,9 @@ use crate::show::time;
 pub(crate) const RESPONSE: &str = "RESPONSE.md";
 pub(crate) const OUTPUT: &str = "output.log";
 
+/// How much of a file tells that it is no text.
+const HEAD_BYTES_MAX: usize = 8 * 1024;
+
 /// What is to be worked on.
 pub(crate) struct Task {
     pub(crate) file: PathBuf,
@@ -300,7 +303,10 @@ impl Held<'_> {
             Err(failure) => out.warn(&failure.sentence),
         }
         let log = self.session.folder.join(OUTPUT);
-        let hint = format!("{} tells more; a person can approve it again", shown(&log));
+        let hint = match log.exists() {
+            true => format!("{} tells more; a person can approve it again", shown(&log)),
+            false => "a person can approve it again".to_owned(),
+        };
         let sentence = format!("{}: {why}; it is back at #needs-{}", shown(&below), key.kind());
         Err(Failure::new(Exit::Failure, "skill-failed", sentence, hint))
     }
@@ -361,5 +367,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     if !data.is_file() || data.len() > FILE_BYTES_MAX {
         return Err(wrong("it is no file, or too large for a request".to_owned()));
     }
-    fs::read(path).map_err(|error| wrong(error.to_string()))
+    let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    match text.iter().take(HEAD_BYTES_MAX).any(|byte| *byte == 0) {
+        true => Err(wrong("it is binary".to_owned())),
+        false => Ok(text),
+    }
 }

@@ -1,7 +1,7 @@
 //! Runs the program of a skill: without a shell, marked as an agent's, with its request.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -9,14 +9,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use baton_protocol::mask;
 use baton_tags::Item;
 use baton_tags::dispatch::{Filling, Mode, Route};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::OUTPUT;
 
 /// Bytes of what a program says that are kept as its answer, and of its log.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 const LOG_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Bytes of one line; a longer one is passed on in pieces.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// How long its output is heard after it has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -61,11 +65,14 @@ impl Job<'_> {
             .env_remove("BATON_URL")
             .envs(self.facts.iter().map(|(name, value)| (name, value)));
         if self.interactive {
-            return Ok((command.status()?, Vec::new()));
+            let mut child = command.spawn()?;
+            interrupts_end(child.id());
+            return Ok((child.wait()?, Vec::new()));
         }
         let log = File::create(self.session.join(OUTPUT))?;
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        interrupts_end(child.id());
         if let Some(mut stdin) = child.stdin.take() {
             let request = self.request.to_vec();
             // A program that does not read its request is no failure.
@@ -83,6 +90,30 @@ impl Job<'_> {
         let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
         Ok((status, said))
     }
+}
+
+/// Whoever ends the worker ends the work: the program is told, and what it held goes back to a
+/// person. Without this the worker would just be gone, and the program go on.
+fn interrupts_end(child: u32) {
+    use tokio::signal::unix::{SignalKind, signal};
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let Ok(runtime) = runtime else { return };
+        runtime.block_on(async {
+            let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+            let [Ok(mut int), Ok(mut term), Ok(mut hup)] = kinds.map(signal) else { return };
+            loop {
+                tokio::select! {
+                    _ = int.recv() => (),
+                    _ = term.recv() => (),
+                    _ = hup.recv() => (),
+                }
+                let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
+                // It may have ended by itself.
+                let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
+            }
+        });
+    });
 }
 
 /// Hears one beside everything else: passes it on, logs it, and keeps its beginning if that is
@@ -110,21 +141,26 @@ fn hear(
     shown: &mut impl Write,
     said: Option<&Mutex<Vec<u8>>>,
 ) {
-    let Some(mut from) = from else { return };
-    let mut logged = 0;
-    let mut chunk = vec![0; 16 * 1024];
-    while let Ok(count @ 1..) = from.read(&mut chunk) {
-        let chunk = &chunk[..count];
+    let Some(from) = from else { return };
+    let mut from = BufReader::new(from);
+    let (mut logged, mut line) = (0, Vec::new());
+    loop {
+        line.clear();
+        // By lines, because a secret is told by its line.
+        match (&mut from).take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
+            Ok(1..) => (),
+            Ok(0) | Err(_) => return,
+        }
         // Whoever closed the terminal, or filled the disk, does not end the work.
-        let _ = shown.write_all(chunk).and_then(|()| shown.flush());
+        let _ = shown.write_all(&line).and_then(|()| shown.flush());
         if logged < LOG_BYTES_MAX {
-            let _ = log.write_all(chunk);
-            logged += count as u64;
+            let _ = log.write_all(mask(&String::from_utf8_lossy(&line)).as_bytes());
+            logged += line.len() as u64;
         }
         if let Some(said) = said {
             let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
             let room = ANSWER_BYTES_MAX - said.len();
-            said.extend_from_slice(&chunk[..count.min(room)]);
+            said.extend_from_slice(&line[..line.len().min(room)]);
         }
     }
 }
