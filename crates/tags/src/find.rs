@@ -173,10 +173,15 @@ fn is_wanted(entry: &DirEntry) -> bool {
     is_file && !is_left_out(entry.file_name())
 }
 
+/// What databases, editors and merges leave beside the files that people work with.
+const LEFT_OUT: [&str; 6] = [".db", ".db.bak", ".orig", ".rej", ".swp", "~"];
+
 /// Tells by its name that a file is no text that people work with.
 pub(crate) fn is_left_out(name: &OsStr) -> bool {
-    let ending = |ending: &str| name.as_encoded_bytes().ends_with(ending.as_bytes());
-    ending(".db") || ending(".db.bak") || name == ".state.json" || is_aside(name)
+    let bytes = name.as_encoded_bytes();
+    let leftover = bytes.starts_with(b"#") && bytes.ends_with(b"#");
+    let named = LEFT_OUT.iter().any(|ending| bytes.ends_with(ending.as_bytes()));
+    leftover || named || name == ".state.json" || is_aside(name)
 }
 
 fn look_into(path: &Path, search: &Search, literal: &Finder<'_>) -> Result<Option<Hit>, Skipped> {

@@ -39,6 +39,7 @@ pub mod lifecycle;
 mod markup;
 mod moves;
 mod name;
+mod plain;
 mod record;
 pub mod request;
 pub mod state;
@@ -56,4 +57,5 @@ pub use moves::Trust;
 pub use name::{
     ALTERNATIVES_MAX, Effort, Priority, Stage, Tag, TagError, TagPattern, Weight, alternatives,
 };
+pub use plain::open_plain;
 pub use record::{Approval, Approver, BodyHash, Fence, Holding, RecordError, SessionRef};

@@ -1,7 +1,7 @@
 //! The table as a file, and the templates that make kinds known.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use super::{Command, KINDS_MAX, Mode, REUSES_MAX, Rank, Route, Skill, TABLE_BYTE
 use crate::document::Document;
 use crate::moves::Trust;
 use crate::name::Stage;
+use crate::plain::open_plain;
 use crate::request::RequeueTo;
 
 /// The most templates that are looked at, and folders of skills.
@@ -210,7 +211,7 @@ impl Table {
     pub fn read(path: &Path) -> Result<Self, DispatchError> {
         let failed = |source| DispatchError::Failed { path: path.to_owned(), source };
         let mut text = String::new();
-        match File::open(path) {
+        match open_plain(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(failed(error)),
             Ok(file) => {
@@ -235,7 +236,12 @@ impl WrittenRoute {
     fn over(self, route: Route) -> Route {
         Route {
             skill: self.skill.unwrap_or(route.skill),
-            modes: self.mode.map_or(route.modes, |modes| modes.0),
+            // A command that was named gets its request and is heard, unless it wants a terminal.
+            modes: match (self.mode, &self.command) {
+                (Some(modes), _) => modes.0,
+                (None, Some(_)) => vec![Mode::Agent],
+                (None, None) => route.modes,
+            },
             rank: self.rank.unwrap_or(route.rank),
             command: self.command.or(route.command),
             requeue: self.requeue.map_or(route.requeue, RequeueTo::from),
@@ -316,7 +322,7 @@ fn in_folder(folder: &Path, skill: Option<&str>) -> Vec<Template> {
 /// Returns the kind whose `#needs` stands on a file's Tags line.
 fn kind_of(path: &Path) -> Option<String> {
     let mut head = Vec::new();
-    File::open(path).ok()?.take(HEAD_BYTES_MAX).read_to_end(&mut head).ok()?;
+    open_plain(path).ok()?.take(HEAD_BYTES_MAX).read_to_end(&mut head).ok()?;
     let document = Document::read(&head);
     let mut on_line = document.occurrences().iter().filter(|found| found.on_tags_line);
     on_line.find_map(|found| match found.tag.stage()? {
