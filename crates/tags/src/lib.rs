@@ -56,4 +56,4 @@ pub use moves::Trust;
 pub use name::{
     ALTERNATIVES_MAX, Effort, Priority, Stage, Tag, TagError, TagPattern, Weight, alternatives,
 };
-pub use record::{Approval, Approver, BodyHash, Fence, Holding, RecordError, SessionRef};
+pub use record::{Approval, Approver, BodyHash, Fence, Holder, Holding, RecordError, SessionRef};
