@@ -11,6 +11,7 @@
 mod notes;
 mod stands;
 
+use std::collections::HashSet;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -118,10 +119,18 @@ pub(crate) fn deliver(ground: &Ground, limit: usize) -> usize {
     notes.sweep();
     let mut gone = 0;
     // What has to stay counts, too: it is read and asked about like the others.
+    let mut barred = HashSet::new();
     for name in notes.names().iter().take(limit) {
+        // Read before it is told, because then it is gone.
+        let made = notes.read(name).ok().flatten().filter(|note| note.made);
+        let file = made.map(|note| note.moved.file.as_str().to_owned());
+        if file.as_ref().is_some_and(|file| barred.contains(file)) {
+            continue;
+        }
         match delivered(&notes, workspace, &client, name) {
             Delivery::Gone => gone += 1,
-            Delivery::Left => (),
+            // A later move of the same file would stand before this one.
+            Delivery::Left => barred.extend(file),
             Delivery::Unheard => break,
         }
     }

@@ -44,8 +44,7 @@ pub fn swap(
             && item.line == swapped.line
             && item.key.is_on_tags_line() == (at == Place::TagsLine)
     };
-    let to = new.stage().map(|(stage, _)| stage);
-    let (Some(item), Some(to)) = (request.items().iter().find(moves), to) else {
+    let Some(item) = request.items().iter().find(moves) else {
         return Ok(changed(swapped.text.clone()));
     };
     if item.stage == Stage::Claimed
@@ -53,6 +52,9 @@ pub fn swap(
     {
         borne(&request, &item.key, bearer)?;
     }
+    let Some((to, _)) = new.stage() else {
+        return Ok(changed(swapped.text.clone()));
+    };
     let edited = match to {
         Stage::Claimed => claimed(&request, &item.key, &swapped.text)?,
         Stage::Needs | Stage::Done => {

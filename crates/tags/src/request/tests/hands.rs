@@ -47,6 +47,10 @@ fn a_program_ends_only_what_its_worker_still_holds() {
     let taken = show(&text).replace("sessions/s1, #fix, fence 1", "by-hand, #fix, fence 2");
     assert_eq!(as_worker(taken.as_bytes(), Some("#fix"), "s1").unwrap_err().code(), "stale");
     as_worker(taken.as_bytes(), None, "s1").unwrap();
+    let bearer = Bearer { holding: held_by("s2", 1), item: None };
+    let (old, new) = (["#claimed-fix".parse().unwrap()], "#draft".parse().unwrap());
+    let out = swap(&text, &old, &new, Place::TagsLine, Some(&bearer)).unwrap_err();
+    assert_eq!(out.code(), "stale", "also out of the life cycle");
 }
 
 #[test]
