@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use crate::item::Item;
 use crate::moves::Trust;
 use crate::name::Stage;
-use crate::request::{self, RequeueTo};
+use crate::request::{Request, RequeueTo};
 
 pub use read::{DispatchError, Template, discover};
 
@@ -326,13 +326,14 @@ impl Queued {
     /// Lists the work of a text that waits for the daemon. `modified` is when the file was last
     /// changed, which is the best guess for what was approved by hand.
     pub fn of(path: &Path, text: &[u8], modified: Timestamp) -> Vec<Self> {
-        let waits = |item: &Item| item.stage == Stage::Delegated;
-        let queued = |item: Item| {
-            let approved = request::approval_of(text, &item.key).map(|approval| approval.at);
+        let request = Request::read(text);
+        let waits = |item: &&Item| item.stage == Stage::Delegated;
+        let queued = |item: &Item| {
+            let approved = request.approval_of(&item.key).map(|approval| approval.at);
             let first_seen = approved.unwrap_or(modified);
-            Self { path: path.to_owned(), item, first_seen }
+            Self { path: path.to_owned(), item: item.clone(), first_seen }
         };
-        crate::items(text).into_iter().filter(waits).map(queued).collect()
+        request.items().iter().filter(waits).map(queued).collect()
     }
 }
 

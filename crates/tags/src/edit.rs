@@ -50,6 +50,17 @@ pub enum EditError {
     },
 }
 
+impl EditError {
+    /// Returns the name that clients match on. It never changes once released; the sentence may.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Gone { .. } => "gone",
+            Self::Itself { .. } => "itself",
+            Self::Entangled { .. } => "entangled",
+        }
+    }
+}
+
 /// Puts a tag on the Tags line, and makes that line when there is none.
 ///
 /// Returns `None` when the tag is already there. A new Tags line goes under the first heading, or

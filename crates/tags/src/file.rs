@@ -291,7 +291,7 @@ pub(crate) fn refused(path: &Path) -> impl FnOnce(Refusal) -> FileError {
     move |source| FileError::Refused { path: path.to_owned(), source }
 }
 
-fn unedited(path: &Path) -> impl FnOnce(EditError) -> FileError {
+pub(crate) fn unedited(path: &Path) -> impl FnOnce(EditError) -> FileError {
     move |source| FileError::Edit { path: path.to_owned(), source }
 }
 

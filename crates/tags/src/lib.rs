@@ -58,4 +58,4 @@ pub use name::{
     ALTERNATIVES_MAX, Effort, Priority, Stage, Tag, TagError, TagPattern, Weight, alternatives,
 };
 pub use plain::open_plain;
-pub use record::{Approval, Approver, BodyHash, Fence, Holding, RecordError, SessionRef};
+pub use record::{Approval, Approver, BodyHash, Fence, Holder, Holding, RecordError, SessionRef};

@@ -4,12 +4,15 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::file::{FileError, Files, refused};
+use crate::document::Place;
+use crate::edit;
+use crate::file::{FileError, Files, Moved, refused, unedited};
 use crate::item::ItemKey;
 use crate::lifecycle::{self, Mover};
+use crate::name::Tag;
 use crate::record::{Approver, Fence, Holding, SessionRef};
 use crate::request::{
-    self, ApproveTo, Changed, Claimed, Recovery, RequestError, RequeueTo, Standing,
+    self, ApproveTo, Bearer, Changed, Claimed, Recovery, RequestError, RequeueTo, Standing,
 };
 
 /// Whose word is taken for an approval.
@@ -26,7 +29,7 @@ impl Files {
     /// Takes an item for a session. Of any number of racing claimants exactly one does.
     ///
     /// The others are told [`RequestError::Elsewhere`]. The fence is `at_least` this, so that it
-    /// can follow the ledger's.
+    /// can follow the ledger's. What was only approved by a tag is written down as it is now.
     pub fn claim(
         &self,
         path: &Path,
@@ -36,10 +39,12 @@ impl Files {
         trust: Trust,
         mover: Mover,
     ) -> Result<Claimed, FileError> {
+        let now = Timestamp::now();
         self.edit(path, |text| {
-            let claimed = request::claim(text, item, session, at_least).map_err(unmoved(path))?;
+            let claimed = request::claim_at(text, item, session, at_least, Some(now));
+            let claimed = claimed.map_err(unmoved(path))?;
             allowed(path, &claimed.change, mover)?;
-            if trust == Trust::Recorded && !stands(text, item) {
+            if trust == Trust::Recorded && !stands(text, item, trust) {
                 let source = RequestError::Unrecorded { item: item.clone() };
                 return Err(unmoved(path)(source));
             }
@@ -72,7 +77,8 @@ impl Files {
     /// Puts an item back into the queue. Of any number of recoverers exactly one does.
     ///
     /// The daemon may only go back to `#delegated` while the approval stands, which is looked up
-    /// here, under the lock; with [`Trust::ByHand`] an approval that was never recorded stands.
+    /// here, under the lock. One that only a tag said counts with [`Trust::ByHand`], and while the
+    /// text is as it was claimed; of one that was never written down nobody knows that.
     pub fn requeue(
         &self,
         path: &Path,
@@ -85,13 +91,31 @@ impl Files {
         self.edit(path, |text| {
             let change = request::requeue(text, item, to, holder, recovery);
             let change = change.map_err(unmoved(path))?;
-            let approval_stands = match request::standing(text, item) {
-                Standing::Holds(_) => true,
-                Standing::Void(_) => false,
-                Standing::Unrecorded => trust == Trust::ByHand,
-            };
+            let approval_stands = stands(text, item, trust);
             allowed(path, &change, Mover::Daemon { approval_stands })?;
             Ok((Some(change.text.clone()), change))
+        })
+    }
+
+    /// Turns one of the tags `old` into `new` by hand, with the lines that belong to the item.
+    ///
+    /// As [`Files::swap`], but a claim takes the item from its last worker, and an approval that is
+    /// used up goes. `bearer` is the worker in whose name it is asked, if there is one.
+    pub fn swap_item(
+        &self,
+        path: &Path,
+        (old, new): (&[Tag], &Tag),
+        place: Place,
+        mover: Mover,
+        bearer: Option<&Bearer>,
+    ) -> Result<Moved, FileError> {
+        self.edit(path, |text| {
+            // The rules are asked first: whether it is allowed at all, and then whether it fits.
+            let swapped = edit::swap(text, old, new, place).map_err(unedited(path))?;
+            lifecycle::swap(&swapped.old, new, mover).map_err(refused(path))?;
+            let change = request::swap(text, old, new, place, bearer).map_err(unmoved(path))?;
+            let moved = Moved { from: change.from, to: change.to, line: change.line };
+            Ok((Some(change.text), moved))
         })
     }
 
@@ -117,10 +141,9 @@ impl Files {
     pub fn void(&self, path: &Path, item: &ItemKey, trust: Trust) -> Result<Changed, FileError> {
         self.edit(path, |text| {
             let change = request::set_aside(text, item).map_err(unmoved(path))?;
-            let covered = match request::standing(text, item) {
-                Standing::Holds(_) => true,
-                Standing::Void(_) => false,
-                Standing::Unrecorded => trust == Trust::ByHand,
+            let covered = match (request::standing(text, item), trust) {
+                (Standing::Unrecorded, Trust::ByHand) => true,
+                _ => stands(text, item, trust),
             };
             if covered {
                 return Err(unmoved(path)(RequestError::Stands { item: item.clone() }));
@@ -144,8 +167,13 @@ impl Files {
     }
 }
 
-fn stands(text: &[u8], item: &ItemKey) -> bool {
-    matches!(request::standing(text, item), Standing::Holds(_))
+/// Tells whether an approval that is trusted covers the text as it is.
+fn stands(text: &[u8], item: &ItemKey, trust: Trust) -> bool {
+    match (request::standing(text, item), trust) {
+        (Standing::Holds(_), Trust::ByHand) => true,
+        (Standing::Holds(approval), Trust::Recorded) => !approval.by.is_by_hand(),
+        (Standing::Void(_) | Standing::Unrecorded, _) => false,
+    }
 }
 
 fn allowed(path: &Path, change: &Changed, mover: Mover) -> Result<(), FileError> {

@@ -14,6 +14,12 @@ use crate::item::{ItemKey, hex};
 const APPROVED: &str = "**Approved**: ";
 const SESSION: &str = "**Session**: ";
 
+/// What stands in the place of a session when nobody's worker has the item.
+const BY_HAND: &str = "by-hand";
+
+/// What stands in the place of a person when nobody said who approved.
+const HAND: &str = "hand";
+
 /// What opens a line that names an item, under a Response or a Recovery.
 pub(crate) const ENTRY: &str = "*   **Item**: ";
 
@@ -39,7 +45,7 @@ impl FromStr for SessionRef {
 
     fn from_str(text: &str) -> Result<Self, RecordError> {
         let path = text.strip_suffix('/').unwrap_or(text);
-        match path.len() <= Self::LENGTH_MAX && is_path(path) {
+        match path.len() <= Self::LENGTH_MAX && is_path(path) && path != BY_HAND {
             true => Ok(Self(path.to_owned())),
             false => Err(wrong(text, "a path such as sessions/20261116T120000Z-fix-3f2a")),
         }
@@ -81,6 +87,16 @@ impl Approver {
     /// The longest name, in bytes.
     pub const LENGTH_MAX: usize = 64;
 
+    /// Stands for whoever wrote the tag of an approval by hand. It is nobody's name.
+    pub(crate) fn by_hand() -> Self {
+        Self(HAND.to_owned())
+    }
+
+    /// Tells whether only the tag said that somebody approved.
+    pub fn is_by_hand(&self) -> bool {
+        self.0 == HAND
+    }
+
     /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -93,7 +109,7 @@ impl FromStr for Approver {
     fn from_str(text: &str) -> Result<Self, RecordError> {
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | ' ');
         let fits = (1..=Self::LENGTH_MAX).contains(&text.len()) && text.trim() == text;
-        match fits && text.chars().all(plain) {
+        match fits && text != HAND && text.chars().all(plain) {
             true => Ok(Self(text.to_owned())),
             false => Err(wrong(text, "a name of letters and digits")),
         }
@@ -176,11 +192,47 @@ pub struct Holding {
     pub fence: Fence,
 }
 
+/// Who has an item, or had it last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A worker, in its session.
+    Worker(Holding),
+    /// Somebody who took it by `tag swap` from whoever had it before.
+    ByHand(Fence),
+}
+
+impl Holder {
+    /// Returns the number of the claim.
+    pub fn fence(&self) -> Fence {
+        match self {
+            Self::Worker(holding) => holding.fence,
+            Self::ByHand(fence) => *fence,
+        }
+    }
+
+    /// Returns the worker's session, if a worker has it.
+    pub fn worker(&self) -> Option<&Holding> {
+        match self {
+            Self::Worker(holding) => Some(holding),
+            Self::ByHand(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Worker(Holding { session, fence }) => write!(f, "{session} with fence {fence}"),
+            Self::ByHand(fence) => write!(f, "somebody by hand with fence {fence}"),
+        }
+    }
+}
+
 /// One of the lines, with the item that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Approved(ItemKey, Approval),
-    Session(ItemKey, Holding),
+    Session(ItemKey, Holder),
 }
 
 impl Record {
@@ -194,13 +246,18 @@ impl Record {
             let (item, rest) = rest.split_once(" by ")?;
             let (by, rest) = rest.split_once(", ")?;
             let (at, hash) = rest.split_once(", sha256:")?;
-            let (by, at, hash) = (by.parse().ok()?, at.parse().ok()?, hash.parse().ok()?);
+            let by = if by == HAND { Approver::by_hand() } else { by.parse().ok()? };
+            let (at, hash) = (at.parse().ok()?, hash.parse().ok()?);
             Self::Approved(item.parse().ok()?, Approval { by, at, hash })
         } else {
             let (session, rest) = line.strip_prefix(SESSION)?.split_once(", ")?;
             let (item, fence) = rest.split_once(", fence ")?;
-            let (session, fence) = (session.parse().ok()?, Fence(fence.parse().ok()?));
-            Self::Session(item.parse().ok()?, Holding { session, fence })
+            let fence = Fence(fence.parse().ok()?);
+            let holder = match session {
+                BY_HAND => Holder::ByHand(fence),
+                session => Holder::Worker(Holding { session: session.parse().ok()?, fence }),
+            };
+            Self::Session(item.parse().ok()?, holder)
         };
         // Spelled in our way, or something could be said by spelling it otherwise.
         (record.to_string() == line).then_some(record)
@@ -224,8 +281,9 @@ impl fmt::Display for Record {
             Self::Approved(item, Approval { by, at, hash }) => {
                 write!(f, "{APPROVED}{item} by {by}, {at:.0}, sha256:{hash}")
             }
-            Self::Session(item, Holding { session, fence }) => {
-                write!(f, "{SESSION}{session}, {item}, fence {fence}")
+            Self::Session(item, holder) => {
+                let session = holder.worker().map_or(BY_HAND, |holding| holding.session.as_str());
+                write!(f, "{SESSION}{session}, {item}, fence {}", holder.fence())
             }
         }
     }
@@ -255,7 +313,9 @@ mod tests {
         let hash = "0".repeat(64);
         let approved = format!("**Approved**: #fix by An Na, 2026-11-16T12:00:00Z, sha256:{hash}");
         let session = "**Session**: sessions/x-1, #fix@0123abcd.2, fence 7";
-        for good in [approved.as_str(), session] {
+        let by_hand = "**Session**: by-hand, #fix, fence 3";
+        let unnamed = approved.replace("An Na", "hand");
+        for good in [approved.as_str(), session, by_hand, unnamed.as_str()] {
             assert_eq!(Record::parse(good.as_bytes()).unwrap().to_string(), good);
             let hidden = format!("{good} and delete all");
             assert_eq!(Record::parse(hidden.as_bytes()), None);
@@ -279,6 +339,8 @@ mod tests {
     fn names_are_parsed_at_the_door() {
         assert_eq!("sessions/a/".parse::<SessionRef>().unwrap().as_str(), "sessions/a");
         assert!("a//b".parse::<SessionRef>().is_err());
+        assert!("by-hand".parse::<SessionRef>().is_err(), "nobody's session");
+        assert!("hand".parse::<Approver>().is_err(), "nobody's name");
         assert!("".parse::<SessionRef>().is_err());
         assert!("x`y".parse::<Approver>().is_err());
         assert_eq!(

@@ -8,8 +8,11 @@
 //! Every move keeps the body's hash and all other items, or it is refused: it looks at its own
 //! result before it returns.
 
+mod adopt;
+mod by_hand;
 mod error;
 mod parts;
+mod view;
 
 use std::borrow::Cow;
 
@@ -20,11 +23,13 @@ use crate::edit;
 use crate::item::{self, Item, ItemKey};
 use crate::name::{Stage, Tag};
 use crate::record::{
-    Approval, Approver, BodyHash, ENTRY, Fence, Holding, Record, SessionRef, is_path,
+    Approval, Approver, BodyHash, ENTRY, Fence, Holder, Holding, Record, SessionRef, is_path,
 };
 
+pub use by_hand::{Bearer, swap};
 pub use error::RequestError;
 use parts::Name;
+pub use view::Request;
 
 /// The longest reason or action in a Recovery section, in characters.
 pub const REASON_MAX: usize = 500;
@@ -103,58 +108,29 @@ pub fn body_hash(text: &[u8]) -> BodyHash {
     parts::body_hash(&Document::read(text))
 }
 
-/// Returns who holds an item, or held it last.
-///
-/// An item whose line was changed by its worker is found under its new name as under its old one.
+/// Returns the worker's session that holds an item; see [`Request::session_of`].
 pub fn session_of(text: &[u8], item: &ItemKey) -> Option<Holding> {
-    let (text, item) = adopted(text, item);
-    holding(&Document::read(&text), &item)
+    Request::read(text).session_of(item).cloned()
+}
+
+/// Returns who has an item, or had it last; see [`Request::holder_of`].
+pub fn holder_of(text: &[u8], item: &ItemKey) -> Option<Holder> {
+    Request::read(text).holder_of(item).cloned()
 }
 
 /// Returns the approval on record for an item, whether it still holds or not.
 pub fn approval_of(text: &[u8], item: &ItemKey) -> Option<Approval> {
-    match standing(text, item) {
-        Standing::Holds(approval) | Standing::Void(approval) => Some(approval),
-        Standing::Unrecorded => None,
-    }
+    Request::read(text).approval_of(item).cloned()
 }
 
 /// Tells whether a person's approval of an item is on record and covers the text as it is.
 pub fn standing(text: &[u8], item: &ItemKey) -> Standing {
-    let document = Document::read(text);
-    let about = |(_, record): (usize, Record)| match record {
-        Record::Approved(of, approval) if of == *item => Some(approval),
-        Record::Approved(..) | Record::Session(..) => None,
-    };
-    match parts::records(&document).into_iter().find_map(about) {
-        None => Standing::Unrecorded,
-        Some(approval) if approval.hash == parts::body_hash(&document) => Standing::Holds(approval),
-        Some(approval) => Standing::Void(approval),
-    }
+    Request::read(text).standing(item)
 }
 
-/// Tells whether the item's present (or last) holder has answered.
-///
-/// An answer of an earlier round does not count: its link leads to another session. A `## Response`
-/// that names no item was written by hand, and answers the Tags line.
+/// Tells whether the item's holder has answered; see [`Request::has_response`].
 pub fn has_response(text: &[u8], item: &ItemKey) -> bool {
-    let document = Document::read(text);
-    let session = session_of(text, item).map(|holding| format!("{}/", holding.session));
-    let ours = |link: &str| session.as_ref().is_none_or(|session| link.contains(session.as_str()));
-    let mut unnamed = false;
-    let mut named = false;
-    for section in parts::sections(&document) {
-        if section.name != Name::Response {
-            continue;
-        }
-        let entries = section.entries(&document);
-        if entries.iter().any(|(of, link)| of == item && ours(link)) {
-            return true;
-        }
-        named |= !entries.is_empty();
-        unnamed |= entries.is_empty() && section.has_content(&document);
-    }
-    item.is_on_tags_line() && unnamed && !named
+    Request::read(text).has_response(item)
 }
 
 /// Counts how often an item went back to the queue.
@@ -185,23 +161,44 @@ pub fn claim(
     session: &SessionRef,
     at_least: Fence,
 ) -> Result<Claimed, RequestError> {
+    claim_at(text, item, session, at_least, None)
+}
+
+/// Takes an item as [`claim`] does, and writes down which text was approved if only the tag says
+/// that one was: then a change of it is seen when the item goes back to the queue.
+pub fn claim_at(
+    text: &[u8],
+    item: &ItemKey,
+    session: &SessionRef,
+    at_least: Fence,
+    at: Option<Timestamp>,
+) -> Result<Claimed, RequestError> {
     let found = located(text, item, &[Stage::Delegated, Stage::Next], "#delegated or #next")?;
-    if let Standing::Void(Approval { by, .. }) = standing(text, item) {
-        return Err(RequestError::Unlike { item: item.clone(), by });
-    }
+    let request = Request::read(text);
+    let seen = match (request.standing(item), at) {
+        (Standing::Void(Approval { by, .. }), _) => {
+            return Err(RequestError::Unlike { item: item.clone(), by });
+        }
+        (Standing::Unrecorded, Some(at)) => {
+            let (by, hash) = (Approver::by_hand(), request.body_hash().clone());
+            Some(Record::Approved(item.clone(), Approval { by, at, hash }))
+        }
+        (Standing::Holds(_), _) | (Standing::Unrecorded, None) => None,
+    };
     if let Some(line) = parts::open_fence(text) {
         return Err(RequestError::OpenFence { line });
     }
-    let last = session_of(text, item).map_or(Fence(0), |holding| holding.fence);
+    let last = request.holder_of(item).map_or(Fence(0), Holder::fence);
     let fence = last.next().max(at_least);
-    let holding = Holding { session: session.clone(), fence };
+    let holder = Holder::Worker(Holding { session: session.clone(), fence });
     let change = moved(text, &found, Stage::Claimed, |text| {
-        parts::set(text, &Record::Session(item.clone(), holding))
+        let text = seen.map_or_else(|| text.to_vec(), |seen| parts::set(text, &seen));
+        parts::set(&text, &Record::Session(item.clone(), holder))
     })?;
     Ok(Claimed { change, fence })
 }
 
-/// Ends an item, with a link to its answer. Only its holder can.
+/// Ends an item, with a link to its answer. Only its holder can. The approval is used up.
 pub fn finish(
     text: &[u8],
     item: &ItemKey,
@@ -221,10 +218,11 @@ pub fn finish(
         let link = format!("[response]({response})");
         let said = |(of, said): &(ItemKey, &str)| of == item && *said == link;
         // A holder that wrote it and crashed before the tag is ended with what it wrote.
-        match sections.any(|section| section.entries(&there).iter().any(said)) {
+        let text = match sections.any(|section| section.entries(&there).iter().any(said)) {
             true => text.to_vec(),
             false => parts::enter(text, Name::Response, entry),
-        }
+        };
+        parts::drop_approval(&text, item)
     })
 }
 
@@ -240,7 +238,7 @@ pub fn finish_answered(
         let (item, found) = (item.clone(), found.tag);
         return Err(RequestError::Elsewhere { item, found, expected: "a response" });
     }
-    moved(text, &found, Stage::Done, <[u8]>::to_vec)
+    moved(text, &found, Stage::Done, |text| parts::drop_approval(text, item))
 }
 
 /// Puts an item back into the queue, with the reason.
@@ -311,20 +309,10 @@ pub fn set_aside(text: &[u8], item: &ItemKey) -> Result<Changed, RequestError> {
 
 /// Returns a text in which the records of an item stand under the name that it has now.
 fn adopted<'t>(text: &'t [u8], item: &ItemKey) -> (Cow<'t, [u8]>, ItemKey) {
-    match parts::adopt(&Document::read(text), item.kind()) {
-        Some((old, new)) if *item == old || *item == new => {
-            (Cow::Owned(parts::rename(text, &old, &new)), new)
-        }
-        Some(_) | None => (Cow::Borrowed(text), item.clone()),
+    match Request::read(text).renamed(item) {
+        Some((old, new)) => (Cow::Owned(parts::rename(text, old, new)), new.clone()),
+        None => (Cow::Borrowed(text), item.clone()),
     }
-}
-
-fn holding(document: &Document<'_>, item: &ItemKey) -> Option<Holding> {
-    let about = |(_, record): (usize, Record)| match record {
-        Record::Session(of, holding) if of == *item => Some(holding),
-        Record::Approved(..) | Record::Session(..) => None,
-    };
-    parts::records(document).into_iter().find_map(about)
 }
 
 /// Finds an item that must stand at one of these stages.
@@ -348,9 +336,10 @@ fn located(
 /// Finds an item that `holder` must still hold.
 fn held(text: &[u8], item: &ItemKey, holder: Option<&Holding>) -> Result<Item, RequestError> {
     let found = located(text, item, &[Stage::Claimed], "#claimed")?;
-    let says = session_of(text, item);
-    if says.as_ref() != holder {
-        let expected = holder.cloned();
+    let says = holder_of(text, item);
+    let expected = holder.cloned();
+    // Nobody's worker has it: then it is nobody's to take, whether by hand or by a mere tag.
+    if says.as_ref().and_then(Holder::worker) != holder {
         return Err(RequestError::Stale { item: item.clone(), found: says, expected });
     }
     match parts::open_fence(text) {

@@ -2,7 +2,9 @@
 //!
 //! A process id alone proves nothing: it is given to another process after a while, and after a
 //! restart of the machine at once. So a worker is alive only when the process started at the same
-//! moment of the same boot, and its heart beats.
+//! moment of the same boot, and its heart beats. Beats are counted on the clock of that boot, which
+//! nobody sets and which stands still while the machine sleeps. Of a worker on another machine only
+//! the time of day is known.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -60,6 +62,10 @@ pub struct ProcessId {
     pub started: u64,
     /// Which run of the machine that was.
     pub boot: String,
+    /// Which machine; empty in files of before it was written down, which means this one.
+    pub machine: String,
+    /// When it last said that it lives, on the clock of that boot. Set by [`State::write`].
+    pub beat: Option<Duration>,
 }
 
 /// How far a worker is.
@@ -130,6 +136,12 @@ pub trait Processes {
     /// Returns which run of the machine this is.
     fn boot(&self) -> io::Result<String>;
 
+    /// Returns which machine this is.
+    fn machine(&self) -> io::Result<String>;
+
+    /// Returns how long this run of the machine has been awake.
+    fn awake(&self) -> Duration;
+
     /// Returns what is known of a process, or `None` when nothing has its number.
     fn look(&self, pid: u32) -> io::Result<Option<Process>>;
 }
@@ -153,13 +165,27 @@ impl Proc {
         let boot = self.boot()?;
         let gone = || io::Error::new(io::ErrorKind::NotFound, "the process is gone");
         let process = self.look(pid)?.ok_or_else(gone)?;
-        Ok(ProcessId { pid, started: process.started, boot })
+        let machine = self.machine()?;
+        Ok(ProcessId { pid, started: process.started, boot, machine, beat: Some(self.awake()) })
     }
 }
 
 impl Processes for Proc {
     fn boot(&self) -> io::Result<String> {
         Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+    }
+
+    fn machine(&self) -> io::Result<String> {
+        let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+        match id.trim() {
+            "" => Ok(rustix::system::uname().nodename().to_string_lossy().into_owned()),
+            id => Ok(id.to_owned()),
+        }
+    }
+
+    fn awake(&self) -> Duration {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        Duration::try_from(now).unwrap_or_default()
     }
 
     fn look(&self, pid: u32) -> io::Result<Option<Process>> {
@@ -227,10 +253,15 @@ struct Written {
     pid: u32,
     started: u64,
     boot: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    machine: String,
     skill: String,
     phase: Phase,
     status: Status,
     heartbeat: String,
+    /// Milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    beat: Option<u64>,
     file: String,
     item: String,
     fence: u64,
@@ -251,6 +282,8 @@ impl State {
     }
 
     /// Writes the state file of a session's folder, whole or not at all, and syncs it.
+    ///
+    /// The time of this sign of life is read here, on both clocks.
     pub fn write(&self, session: &Path) -> Result<(), StateError> {
         let path = session.join(STATE_FILE);
         let failed = |doing| {
@@ -261,7 +294,9 @@ impl State {
         let folder = rustix::fs::open(session, flags, Mode::empty()).map_err(io::Error::from);
         let folder = File::from(folder.map_err(failed("open its folder"))?);
         let mut aside = Aside::take(&folder, STATE_FILE.as_ref()).map_err(failed("lock it"))?;
-        aside.write_new(&self.to_json()).map_err(failed("write beside it"))?;
+        let mut now = self.clone();
+        (now.heartbeat, now.process.beat) = (Timestamp::now(), Some(Proc.awake()));
+        aside.write_new(&now.to_json()).map_err(failed("write beside it"))?;
         aside.publish().map_err(failed("replace it"))?;
         folder.sync_all().map_err(failed("sync its folder"))
     }
@@ -270,18 +305,20 @@ impl State {
     ///
     /// An error means that the system did not say, and then nothing may be taken from the worker.
     pub fn liveness(&self, system: &impl Processes, now: Timestamp) -> io::Result<Liveness> {
-        if system.boot()? != self.process.boot {
-            return Ok(Liveness::Dead(Death::Rebooted));
-        }
-        let death = match system.look(self.process.pid)? {
-            None => Some(Death::Gone),
-            Some(process) if process.started != self.process.started => Some(Death::Reused),
-            Some(process) if process.zombie => Some(Death::Zombie),
-            Some(_) => {
-                // A heartbeat from the future is that of a clock that was set back: a sign of life.
-                let age = now.duration_since(self.heartbeat);
-                let age = Duration::try_from(age).unwrap_or_default();
-                (age > HEARTBEAT_AGE_MAX).then_some(Death::Silent { age })
+        // A heartbeat from the future is that of a clock that was set back: a sign of life.
+        let by_day = Duration::try_from(now.duration_since(self.heartbeat)).unwrap_or_default();
+        let ProcessId { pid, started, boot, machine, beat } = &self.process;
+        let silent = |age| (age > HEARTBEAT_AGE_MAX).then_some(Death::Silent { age });
+        let death = if !machine.is_empty() && *machine != system.machine()? {
+            silent(by_day)
+        } else if system.boot()? != *boot {
+            Some(Death::Rebooted)
+        } else {
+            match system.look(*pid)? {
+                None => Some(Death::Gone),
+                Some(process) if process.started != *started => Some(Death::Reused),
+                Some(process) if process.zombie => Some(Death::Zombie),
+                Some(_) => silent(beat.map_or(by_day, |beat| system.awake().saturating_sub(beat))),
             }
         };
         Ok(death.map_or(Liveness::Alive, Liveness::Dead))
@@ -292,10 +329,12 @@ impl State {
             pid: self.process.pid,
             started: self.process.started,
             boot: self.process.boot.clone(),
+            machine: self.process.machine.clone(),
             skill: self.skill.clone(),
             phase: self.phase,
             status: self.status,
             heartbeat: format!("{:.3}", self.heartbeat),
+            beat: self.process.beat.and_then(|beat| u64::try_from(beat.as_millis()).ok()),
             file: self.file.clone(),
             item: self.item.to_string(),
             fence: self.fence.0,
@@ -316,9 +355,10 @@ impl State {
         };
         let heartbeat = written.heartbeat.parse().map_err(|error: jiff::Error| error.to_string());
         let item = written.item.parse().map_err(|error: crate::ItemKeyError| error.to_string());
-        let Written { pid, started, boot, skill, phase, status, file, .. } = written;
+        let beat = written.beat.map(Duration::from_millis);
+        let Written { pid, started, boot, machine, skill, phase, status, file, .. } = written;
         Ok(Self {
-            process: ProcessId { pid, started, boot },
+            process: ProcessId { pid, started, boot, machine, beat },
             skill,
             phase,
             status,
@@ -331,109 +371,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use jiff::SignedDuration;
-    use tempfile::TempDir;
-
-    use super::*;
-
-    /// A machine with one process.
-    struct Machine {
-        boot: &'static str,
-        process: Option<Process>,
-    }
-
-    impl Processes for Machine {
-        fn boot(&self) -> io::Result<String> {
-            Ok(self.boot.to_owned())
-        }
-
-        fn look(&self, pid: u32) -> io::Result<Option<Process>> {
-            Ok(self.process.filter(|_| pid == 7))
-        }
-    }
-
-    fn state() -> State {
-        State {
-            process: ProcessId { pid: 7, started: 100, boot: "b1".to_owned() },
-            skill: "/fix".to_owned(),
-            phase: Phase::Running,
-            status: Status::Working,
-            heartbeat: "2026-11-16T12:00:00.5Z".parse().unwrap(),
-            file: "requests/a.md".to_owned(),
-            item: "#fix@0123abcd".parse().unwrap(),
-            fence: Fence(2),
-        }
-    }
-
-    fn after(seconds: i64) -> Timestamp {
-        state().heartbeat + SignedDuration::from_secs(seconds)
-    }
-
-    #[test]
-    fn a_worker_is_alive_only_as_the_same_process_of_the_same_boot() {
-        let alive = Some(Process { started: 100, zombie: false });
-        let says = |boot, process, seconds| {
-            let machine = Machine { boot, process };
-            match state().liveness(&machine, after(seconds)).unwrap() {
-                Liveness::Alive => "alive".to_owned(),
-                Liveness::Dead(death) => death.to_string(),
-            }
-        };
-        assert_eq!(says("b1", alive, 90), "alive");
-        assert_eq!(says("b1", alive, -3600), "alive");
-        assert_eq!(says("b1", alive, 91), "no sign of life for 91 s");
-        assert_eq!(says("b2", alive, 0), "the machine was restarted");
-        assert_eq!(says("b1", None, 0), "the process is gone");
-        let reused = Some(Process { started: 101, zombie: false });
-        assert_eq!(says("b1", reused, 0), "another process has its number");
-        let zombie = Some(Process { started: 100, zombie: true });
-        assert_eq!(says("b1", zombie, 0), "the process has ended");
-    }
-
-    #[test]
-    fn what_was_written_is_read_again_and_nothing_else_is_left() {
-        let folder = TempDir::new().unwrap();
-        state().write(folder.path()).unwrap();
-        let done = State { status: Status::Done, phase: Phase::Finishing, ..state() };
-        done.write(folder.path()).unwrap();
-        assert_eq!(State::read(folder.path()).unwrap(), done);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_wrong_file_is_told_by_its_field() {
-        let good = String::from_utf8(state().to_json()).unwrap();
-        let complaint = |old: &str, new: &str| {
-            assert!(good.contains(old), "{good}");
-            let (field, why) = State::parse(good.replace(old, new).as_bytes()).unwrap_err();
-            format!("{field}: {why}")
-        };
-        assert!(complaint("\"pid\": 7", "\"pid\": -7").starts_with("pid: "));
-        assert!(complaint("running", "runing").starts_with("phase: unknown variant"));
-        assert!(complaint("#fix@", "fix@").starts_with("item: found `fix@0123abcd`"));
-        assert!(complaint("2026-11-16T", "16.11.2026 ").starts_with("heartbeat: "));
-        assert!(complaint("\"fence\": 2", "\"x\": 2").contains("missing field `fence`"));
-        let folder = TempDir::new().unwrap();
-        fs::write(folder.path().join(STATE_FILE), vec![b' '; 64 * 1024 + 1]).unwrap();
-        let refused = State::read(folder.path()).unwrap_err();
-        assert!(matches!(refused, StateError::TooLarge { .. }));
-    }
-
-    #[test]
-    fn this_process_is_alive_and_its_dead_child_is_not() {
-        let own = Proc.name(std::process::id()).unwrap();
-        let state = State { process: own, heartbeat: Timestamp::now(), ..state() };
-        assert_eq!(state.liveness(&Proc, state.heartbeat).unwrap(), Liveness::Alive);
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let process = Proc.name(child.id()).unwrap();
-        let of_child = State { process, ..state };
-        assert_eq!(of_child.liveness(&Proc, of_child.heartbeat).unwrap(), Liveness::Alive);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let dead = of_child.liveness(&Proc, of_child.heartbeat).unwrap();
-        assert_eq!(dead, Liveness::Dead(Death::Gone));
-        let odd = stat_line("7 (a) b) Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 99 x");
-        assert_eq!(odd, Some(Process { started: 99, zombie: true }));
-    }
-}
+mod tests;

@@ -11,6 +11,7 @@
 mod notes;
 mod stands;
 
+use std::collections::HashSet;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -117,13 +118,19 @@ pub(crate) fn deliver(ground: &Ground, limit: usize) -> usize {
     let Some(_turn) = notes.turn() else { return total };
     notes.sweep();
     let mut gone = 0;
-    for name in &notes.names() {
-        if gone == limit {
-            break;
+    // What has to stay counts, too: it is read and asked about like the others.
+    let mut barred = HashSet::new();
+    for name in notes.names().iter().take(limit) {
+        // Read before it is told, because then it is gone.
+        let made = notes.read(name).ok().flatten().filter(|note| note.made);
+        let file = made.map(|note| note.moved.file.as_str().to_owned());
+        if file.as_ref().is_some_and(|file| barred.contains(file)) {
+            continue;
         }
         match delivered(&notes, workspace, &client, name) {
             Delivery::Gone => gone += 1,
-            Delivery::Left => (),
+            // A later move of the same file would stand before this one.
+            Delivery::Left => barred.extend(file),
             Delivery::Unheard => break,
         }
     }
@@ -241,6 +248,17 @@ impl Pending {
         }
     }
 
+    /// Whether no older note about the same file is left that will be told. An intent whose writer
+    /// is at work may come to nothing, and is not waited for.
+    fn is_first_of_its_file(&self) -> bool {
+        let names = self.notes.names();
+        let mut older = names.iter().take_while(|name| **name < self.name);
+        !older.any(|name| {
+            let note = self.notes.read(name).ok().flatten();
+            note.is_some_and(|note| note.made && note.moved.file == self.note.moved.file)
+        })
+    }
+
     /// Completes the note, and tells the coordinator at once if one runs.
     fn end(mut self, ground: &Ground, made: Made, hash: Option<BodyHash>) -> Told {
         let Made { from, fence } = made;
@@ -264,7 +282,10 @@ impl Pending {
             deliver(ground, BACKLOG_MAX);
             let mut moved = self.note.moved.clone();
             moved.hash = hash.and_then(|hash| hash.as_str().parse().ok());
-            if let Delivery::Gone = tell(&self.notes, &client, &self.name, moved) {
+            // Told before an older one, it would stand before it in the ledger. Only an approval
+            // goes first: its hash is lost with this process.
+            let is_next = moved.hash.is_some() || self.is_first_of_its_file();
+            if is_next && let Delivery::Gone = tell(&self.notes, &client, &self.name, moved) {
                 return if self.notes.is_refused(&self.name) { Told::Spool } else { Told::Ledger };
             }
             self.note.writer = None;

@@ -28,11 +28,11 @@ pub(crate) fn file(error: FileError, path: &Path) -> Failure {
             Failure::new(Exit::Refused, code, format!("{path}: {source}"), hint)
         }
         FileError::Edit { source, .. } => {
-            let (code, hint) = after_edit(&source, &path);
+            let (code, hint) = (source.code(), after_edit(&source, &path));
             Failure::new(Exit::Refused, code, format!("{path}: {source}"), hint)
         }
         FileError::Request { source, .. } => {
-            let (code, hint) = after_request(&source, &path);
+            let (code, hint) = (source.code(), after_request(&source, &path));
             Failure::new(Exit::Refused, code, format!("{path}: {source}"), hint)
         }
         FileError::Outside { root, .. } => {
@@ -113,55 +113,54 @@ fn after_refusal(refusal: &Refusal) -> String {
     }
 }
 
-/// The code never changes once released; the hint may.
-fn after_request(error: &RequestError, path: &str) -> (&'static str, String) {
+fn after_request(error: &RequestError, path: &str) -> String {
     let look = format!("`baton tag status {path}` shows where everything stands");
     match error {
-        RequestError::Missing { .. } => ("missing-item", look),
+        RequestError::Missing { .. } => look,
         RequestError::Elsewhere { .. } => {
-            ("elsewhere", format!("somebody was faster, or it is not the time for this; {look}"))
+            format!("somebody was faster, or it is not the time for this; {look}")
         }
         RequestError::Stale { .. } => {
-            ("stale", "the work was given to another; leave the item to its holder".to_owned())
+            "the work was given to another; leave the item to its holder".to_owned()
         }
         RequestError::Unlike { item, .. } => {
             let again = format!("`baton tag approve {path} --item '{item}'`");
-            ("changed-since-approval", format!("a person reads it and approves it again: {again}"))
+            format!("a person reads it and approves it again: {again}")
         }
         RequestError::Stands { .. } => {
-            ("approval-stands", format!("a person can take it back: `baton tag set-aside {path}`"))
+            format!("a person can take it back: `baton tag set-aside {path}`")
         }
         RequestError::Unrecorded { item } => {
             let approve = format!("`baton tag approve {path} --item '{item}'`");
-            ("unrecorded", format!("strict_approval is on: a person runs {approve}"))
+            format!("strict_approval is on: a person runs {approve}")
         }
         RequestError::OpenFence { .. } => {
-            ("open-fence", "put ``` behind the last line of the code block".to_owned())
+            "put ``` behind the last line of the code block".to_owned()
         }
         RequestError::Link { .. } => {
-            ("bad-link", "letters, digits and . _ - in parts that lead downwards".to_owned())
+            "letters, digits and . _ - in parts that lead downwards".to_owned()
         }
-        RequestError::Tag(_) => ("bad-tag", "use a shorter kind".to_owned()),
+        RequestError::Tag(_) => "use a shorter kind".to_owned(),
         RequestError::Edit(error) => after_edit(error, path),
         RequestError::Entangled { .. } => {
-            ("entangled", "put the item on a line of its own by hand, then try again".to_owned())
+            "put the item on a line of its own by hand, then try again".to_owned()
         }
-        _ => ("request", look),
+        _ => look,
     }
 }
 
-fn after_edit(error: &EditError, path: &str) -> (&'static str, String) {
+fn after_edit(error: &EditError, path: &str) -> String {
     match error {
         EditError::Gone { elsewhere, place: Place::TagsLine, .. } if !elsewhere.is_empty() => {
-            ("gone", format!("add --inline {} to mean that line", elsewhere[0]))
+            format!("add --inline {} to mean that line", elsewhere[0])
         }
         EditError::Gone { .. } => {
             let look = format!("`baton tag list {path}` shows where it stands");
-            ("gone", format!("somebody was faster, or it was never there; {look}"))
+            format!("somebody was faster, or it was never there; {look}")
         }
-        EditError::Itself { .. } => ("itself", "name two different tags".to_owned()),
-        EditError::Entangled { .. } => ("entangled", "edit that line by hand".to_owned()),
-        _ => ("edit", "look at the file".to_owned()),
+        EditError::Itself { .. } => "name two different tags".to_owned(),
+        EditError::Entangled { .. } => "edit that line by hand".to_owned(),
+        _ => "look at the file".to_owned(),
     }
 }
 

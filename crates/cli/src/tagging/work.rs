@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use baton_protocol::time::Timestamp;
-use baton_tags::request::session_of;
+use baton_tags::request::Request;
 use baton_tags::{
     Document, Effort, FILE_BYTES_MAX, Holding, Item, Priority, Search, Skipped, Stage, Tag, items,
 };
@@ -48,13 +48,14 @@ fn of_file(path: &Path) -> Vec<Work> {
     let text = text_of(path).unwrap_or_default();
     // A resolved alert is tagged like work that is done, but nobody ever worked on it.
     let is_work = |item: &Item| item.tag.as_str() != DONE;
-    let all: Vec<_> = items(&text).into_iter().filter(is_work).collect();
+    let request = Request::read(&text);
+    let all: Vec<_> = request.items().iter().filter(|item| is_work(item)).cloned().collect();
     let changed = if all.is_empty() { None } else { changed(path) };
     let title = Document::read(&text).title().unwrap_or_default();
     let work = |item: Item| Work {
         path: path.to_owned(),
         holding: match item.stage {
-            Stage::Claimed => session_of(&text, &item.key),
+            Stage::Claimed => request.session_of(&item.key).cloned(),
             Stage::Needs | Stage::Delegated | Stage::Next | Stage::Done => None,
         },
         changed,

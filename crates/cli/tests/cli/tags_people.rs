@@ -168,3 +168,39 @@ fn the_status_of_tags_tells_who_holds_what_and_who_is_dead() {
     assert_eq!(status["items"][2]["holder"], holder);
     assert_eq!(status["totals"]["needs"], 2);
 }
+
+#[test]
+fn a_skill_whose_work_was_given_to_another_moves_no_tags() {
+    let desk = Desk::new();
+    let text = "# A\n**Tags**: #claimed-fix\n**Session**: sessions/s2, #fix, fence 2\n";
+    file(&desk, "a.md", text);
+    let root = desk.path().to_str().expect("UTF-8").to_owned();
+    let swap = |session: &str, fence: &str| {
+        let session = format!("{root}/sessions/{session}");
+        let given = [
+            ("BATON_AGENT", "fix"),
+            ("BATON_WORKSPACE", root.as_str()),
+            ("BATON_REQUEST", "a.md"),
+            ("BATON_ITEM", "#fix"),
+            ("BATON_SESSION", session.as_str()),
+            ("BATON_TAG_FENCE", fence),
+        ];
+        desk.run_with(&["tag", "swap", "a.md", "#claimed-fix", "#done-fix", "--json"], &given)
+    };
+    for (session, fence) in [("s1", "1"), ("s2", "1"), ("s1", "2")] {
+        assert!(swap(session, fence).fails(1).contains("\"stale\""), "{session} {fence}");
+    }
+    swap("s2", "2").ok();
+}
+
+#[test]
+fn a_claim_by_tag_swap_takes_the_work_from_its_worker() {
+    let desk = Desk::new();
+    let text = "# A\n**Tags**: #delegated-fix\n**Session**: sessions/s1, #fix, fence 2\n";
+    file(&desk, "a.md", text);
+    desk.run(&["tag", "swap", "a.md", "#delegated-fix", "#claimed-fix"]).ok();
+    let said = std::fs::read_to_string(desk.path().join("a.md")).expect("a text");
+    assert!(said.contains("#claimed-fix\n**Session**: by-hand, #fix, fence 3\n"), "{said}");
+    let status = desk.json(&["tag", "status"]);
+    assert!(status["items"][0]["holder"].is_null(), "{status}");
+}

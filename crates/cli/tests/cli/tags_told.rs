@@ -119,13 +119,11 @@ fn an_agent_that_has_a_token_leaves_a_persons_move_to_a_person() {
     let token = desk.run(&["token", "create", "--agent", "builder", "--quiet"]).ok();
     let env = [("BATON_AGENT", "builder"), ("BATON_TOKEN", token.trim())];
     desk.run_with(&["tag", "swap", "a.md", "#delegated-fix", "#claimed-fix"], &env).ok();
-    assert_eq!(waiting(&desk).len(), 1);
+    assert_eq!(waiting(&desk).len(), 2, "the later move waits behind the earlier");
     assert!(!desk.path().join(".baton/spool/refused").exists());
-    let mut told = story(&desk, "a.md");
-    told.sort();
     let all =
         ["person #fix: #needs-fix > #delegated-fix", "worker #fix: #delegated-fix > #claimed-fix"];
-    assert_eq!(told, all);
+    assert_eq!(story(&desk, "a.md"), all);
 }
 
 #[test]
@@ -155,6 +153,25 @@ fn after_a_crash_the_file_says_whether_a_move_of_a_tag_was_made() {
     assert_eq!(waiting(&desk), [] as [&Path; 0]);
     assert!(desk.path().join(".baton/spool/refused/4-forged.json").exists());
     assert_eq!(story(&desk, "a.md").len(), 2);
+}
+
+#[test]
+fn a_claim_is_told_although_the_tag_moved_on_since() {
+    let desk = Desk::new();
+    let path = request(&desk);
+    let text = "# A\n**Tags**: #done-fix\n**Session**: sessions/s3, #fix, fence 3\n\n\
+        ## Recovery\n*   **Reason**: x\n*   **Prior Session**: sessions/s1/\n\n\
+        ## Response\n*   **Item**: #fix, [response](sessions/s2/RESPONSE.md)\n";
+    fs::write(&path, text).expect("a file");
+    for name in ["s1", "s2", "s3", "s4"] {
+        let session = json!({"session": format!("sessions/{name}")});
+        intent(&desk, &format!("{name}.json"), "#claimed-fix", &session);
+    }
+    let log = desk.json(&["audit", "log", "--file", "a.md", "--oldest"]);
+    let records = log["records"].as_array().expect("records");
+    let told: Vec<_> = records.iter().map(|record| &record["event"]["session"]).collect();
+    assert_eq!(told, ["sessions/s1", "sessions/s2", "sessions/s3"], "{log}");
+    assert_eq!(waiting(&desk), [] as [&Path; 0]);
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn nothing_skips_a_persons_approval() {
     assert_eq!(code(&claim(&files, 1, Trust::ByHand).unwrap_err()), "elsewhere");
     fs::write(folder.path().join("a.md"), REQUEST.replace("needs", "delegated")).unwrap();
     assert_eq!(code(&claim(&files, 1, Trust::Recorded).unwrap_err()), "unrecorded");
-    assert_eq!(code(&files.void(path, &fix(), Trust::ByHand).unwrap_err()), "stands");
+    assert_eq!(code(&files.void(path, &fix(), Trust::ByHand).unwrap_err()), "approval-stands");
     let holder = Holding { session: session(1), fence: Fence(1) };
     claim(&files, 1, Trust::ByHand).unwrap();
     let to = RequeueTo::Delegated;
@@ -106,15 +106,44 @@ fn a_changed_request_goes_back_to_a_person() {
     let (folder, files) = folder();
     let path = Path::new("a.md");
     approve(&files);
-    assert_eq!(code(&files.void(path, &fix(), Trust::Recorded).unwrap_err()), "stands");
+    assert_eq!(code(&files.void(path, &fix(), Trust::Recorded).unwrap_err()), "approval-stands");
     approve(&files);
     let real = folder.path().join("a.md");
     let text = fs::read_to_string(&real).unwrap();
     fs::write(&real, text.replace("Body.", "Other.")).unwrap();
-    assert_eq!(code(&claim(&files, 1, Trust::ByHand).unwrap_err()), "changed");
+    let refused = claim(&files, 1, Trust::ByHand).unwrap_err();
+    assert_eq!(code(&refused), "changed-since-approval");
     files.void(path, &fix(), Trust::ByHand).unwrap();
     assert_eq!(fs::read_to_string(&real).unwrap(), REQUEST.replace("Body.", "Other."));
     approve(&files);
     files.set_aside(path, &fix()).unwrap();
     assert_eq!(fs::read_to_string(&real).unwrap(), REQUEST.replace("Body.", "Other."));
+}
+
+#[test]
+fn what_was_approved_by_a_tag_goes_on_only_while_it_is_unchanged() {
+    let (folder, files) = folder();
+    let (path, real) = (Path::new("a.md"), folder.path().join("a.md"));
+    let holder = Holding { session: session(1), fence: Fence(1) };
+    let go_on = |trust| {
+        let to = RequeueTo::Delegated;
+        files.requeue(path, &fix(), to, Some(&holder), &recovery(), trust)
+    };
+    fs::write(&real, REQUEST.replace("needs", "delegated")).unwrap();
+    claim(&files, 1, Trust::ByHand).unwrap();
+    let text = fs::read_to_string(&real).unwrap();
+    assert_eq!(code(&go_on(Trust::Recorded).unwrap_err()), "approval-needed");
+    fs::write(&real, text.replace("Body.", "Other.")).unwrap();
+    assert_eq!(code(&go_on(Trust::ByHand).unwrap_err()), "approval-needed");
+    fs::write(&real, text).unwrap();
+    go_on(Trust::ByHand).unwrap();
+}
+
+#[test]
+fn a_swap_by_hand_obeys_the_rules_first() {
+    let (_folder, files) = folder();
+    let (old, new) = (["#needs-fix".parse().unwrap()], "#claimed-fix".parse().unwrap());
+    let tags = (&old[..], &new);
+    let swapped = files.swap_item(Path::new("a.md"), tags, Place::TagsLine, Mover::Person, None);
+    assert_eq!(code(&swapped.unwrap_err()), "not-approved");
 }

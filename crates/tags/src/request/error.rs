@@ -3,7 +3,7 @@
 use crate::edit::EditError;
 use crate::item::ItemKey;
 use crate::name::{Tag, TagError};
-use crate::record::{Approver, Holding};
+use crate::record::{Approver, Holder, Holding};
 
 /// Why a move was not made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,12 +28,12 @@ pub enum RequestError {
     },
 
     /// Another worker holds the item, or did since.
-    #[error("{item} is held by {}, not by {}", holder(.found), holder(.expected))]
+    #[error("{item} is held by {}, not by {}", shown(.found), worker(.expected))]
     Stale {
         /// The item.
         item: ItemKey,
         /// What the file says.
-        found: Option<Holding>,
+        found: Option<Holder>,
         /// What the caller took for granted.
         expected: Option<Holding>,
     },
@@ -95,23 +95,25 @@ impl RequestError {
     /// Returns the name that clients match on. It never changes once released; the sentence may.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Missing { .. } => "missing",
+            Self::Missing { .. } => "missing-item",
             Self::Elsewhere { .. } => "elsewhere",
             Self::Stale { .. } => "stale",
-            Self::Unlike { .. } => "changed",
-            Self::Stands { .. } => "stands",
+            Self::Unlike { .. } => "changed-since-approval",
+            Self::Stands { .. } => "approval-stands",
             Self::Unrecorded { .. } => "unrecorded",
             Self::OpenFence { .. } => "open-fence",
-            Self::Link { .. } => "link",
-            Self::Tag(_) => "tag",
-            Self::Edit(_) | Self::Entangled { .. } => "entangled",
+            Self::Link { .. } => "bad-link",
+            Self::Tag(_) => "bad-tag",
+            Self::Edit(error) => error.code(),
+            Self::Entangled { .. } => "entangled",
         }
     }
 }
 
-fn holder(holding: &Option<Holding>) -> String {
-    match holding {
-        Some(Holding { session, fence }) => format!("{session} with fence {fence}"),
-        None => "nobody".to_owned(),
-    }
+fn shown(holder: &Option<Holder>) -> String {
+    holder.as_ref().map_or("nobody".to_owned(), Holder::to_string)
+}
+
+fn worker(holding: &Option<Holding>) -> String {
+    shown(&holding.clone().map(Holder::Worker))
 }

@@ -9,9 +9,8 @@ use jiff::Timestamp;
 
 use crate::document::Document;
 use crate::edit::{insert, newline};
-use crate::item::{self, ItemKey, reduced};
+use crate::item::{ItemKey, reduced};
 use crate::markup::{Kind, Line};
-use crate::name::Stage;
 use crate::record::{BodyHash, Record};
 
 /// The two sections that are written by Baton and are no part of the request.
@@ -69,6 +68,14 @@ impl Section {
     /// Returns when a recovery was, as far as it says.
     pub(super) fn date(&self, document: &Document<'_>) -> Option<Timestamp> {
         self.said(document, "Date").first()?.parse().ok()
+    }
+
+    /// Returns what stands under the heading.
+    pub(super) fn written(&self, document: &Document<'_>) -> String {
+        let lines = &document.lines()[self.lines.clone()];
+        let (first, last) = (lines.first(), lines.last());
+        let range = first.map_or(0, |line| line.next)..last.map_or(0, |line| line.next);
+        String::from_utf8_lossy(&document.text()[range]).into_owned()
     }
 
     /// Tells whether anything stands under the heading.
@@ -188,31 +195,6 @@ pub(super) fn set(text: &[u8], record: &Record) -> Vec<u8> {
     }
 }
 
-/// Lets the records of an item go to the name that it has now.
-///
-/// Whoever works on a line may change what it says, such as tick its box. Then one Session line has
-/// no item any more and one claimed item no Session line. If there is one of each, they belong
-/// together; with more of them nobody can tell. Returns the old name and the new one.
-pub(super) fn adopt(document: &Document<'_>, kind: &str) -> Option<(ItemKey, ItemKey)> {
-    let items = item::list(document);
-    let sessions: Vec<_> = records(document)
-        .into_iter()
-        .filter_map(|(_, record)| match record {
-            Record::Session(of, _) => Some(of),
-            Record::Approved(..) => None,
-        })
-        .collect();
-    let fits = |key: &ItemKey| !key.is_on_tags_line() && key.kind() == kind;
-    let is_item = |key: &ItemKey| items.iter().any(|item| item.key == *key);
-    let mut orphans = sessions.iter().filter(|key| fits(key) && !is_item(key));
-    let claimed = items.iter().filter(|item| item.stage == Stage::Claimed).map(|item| &item.key);
-    let mut strays = claimed.filter(|key| fits(key) && !sessions.contains(key));
-    match (orphans.next(), orphans.next(), strays.next(), strays.next()) {
-        (Some(old), None, Some(new), None) => Some((old.clone(), new.clone())),
-        _ => None,
-    }
-}
-
 /// Writes the records of one item under another name.
 pub(super) fn rename(text: &[u8], old: &ItemKey, new: &ItemKey) -> Vec<u8> {
     let document = Document::read(text);
@@ -229,21 +211,25 @@ pub(super) fn rename(text: &[u8], old: &ItemKey, new: &ItemKey) -> Vec<u8> {
     edited
 }
 
-/// Takes away the approval of an item.
+/// Takes away the approval of an item, as often as it stands there.
 pub(super) fn drop_approval(text: &[u8], item: &ItemKey) -> Vec<u8> {
     let document = Document::read(text);
-    let about = |record: &Record| matches!(record, Record::Approved(of, _) if of == item);
-    let records = records(&document);
-    let Some((at, _)) = records.iter().find(|(_, record)| about(record)) else {
-        return text.to_vec();
-    };
-    let line = &document.lines()[*at];
-    let last = line.next == line.text.end;
-    let start = match at.checked_sub(1).filter(|_| last) {
-        Some(before) => document.lines()[before].text.end,
-        None => line.text.start,
-    };
-    [&text[..start], &text[line.next..]].concat()
+    let lines = document.lines();
+    let mut edited = text.to_vec();
+    for (at, record) in records(&document).into_iter().rev() {
+        if !matches!(record, Record::Approved(of, _) if of == *item) {
+            continue;
+        }
+        let line = &lines[at];
+        // The last line of the text takes the line end before it with it.
+        let is_last = line.next == line.text.end && edited.len() == line.next;
+        let start = match at.checked_sub(1).filter(|_| is_last) {
+            Some(before) => lines[before].text.end,
+            None => line.text.start,
+        };
+        edited.drain(start..line.next);
+    }
+    edited
 }
 
 /// Puts lines at the end of the text, under a heading of their own.

@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod hands;
+
 const REQUEST: &str = "# Login is slow\n**Tags**: #needs-fix #P1\n\n## Topic\nIt is.\n";
 
 fn key(text: &str) -> ItemKey {
@@ -54,7 +56,6 @@ fn a_request_is_approved_claimed_and_finished() {
     assert_eq!(
         show(&text.text),
         "# Login is slow\n**Tags**: #done-fix #P1\n\
-         **Approved**: #fix by anna, 2026-11-16T12:00:00Z, sha256:HASH\n\
          **Session**: sessions/s1, #fix, fence 1\n\n## Topic\nIt is.\n\n\
          ## Response\n*   **Item**: #fix, [response](sessions/s1/RESPONSE.md)\n"
     );
@@ -155,7 +156,7 @@ fn a_worker_may_change_the_line_that_it_works_on() {
     }
     let two = text.replace("a #delegated-fix", "a #claimed-fix");
     let unclear = finish(two.as_bytes(), &old, &holder, "sessions/s1/R.md").unwrap_err();
-    assert_eq!(unclear.code(), "missing");
+    assert_eq!(unclear.code(), "missing-item");
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn what_cannot_be_ended_is_not_begun() {
     let text = b"**Tags**: #claimed-fix\n**Session**: sessions/s, #fix, fence 1\n";
     for link in ["../x", "/etc/passwd", "a b", "x)](y", ""] {
         let refused = finish(text, &key("#fix"), &held_by("s", 1), link).unwrap_err();
-        assert_eq!(refused.code(), "link", "{link}");
+        assert_eq!(refused.code(), "bad-link", "{link}");
     }
 }
 

@@ -99,8 +99,10 @@ impl Notes {
             let stem = name.strip_suffix(SUFFIX);
             name.len() <= NAME_BYTES_MAX && stem.is_some_and(|stem| stem.bytes().all(plain))
         };
-        let mut names: Vec<_> = entries.filter_map(name).filter(is_note).take(NOTES_MAX).collect();
+        let mut names: Vec<_> = entries.filter_map(name).filter(is_note).collect();
+        // A folder has no order: cut before it is sorted, the oldest could be missing.
         names.sort_unstable();
+        names.truncate(NOTES_MAX);
         names
     }
 
@@ -187,5 +189,22 @@ impl Notes {
             sleep(Duration::from_millis(5));
         }
         Some(lock)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_notes_the_oldest_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        for at in (0..=NOTES_MAX).rev() {
+            fs::write(folder.path().join(format!("{at:018}-a{SUFFIX}")), "").unwrap();
+        }
+        let names = Notes { folder: folder.path().to_owned() }.names();
+        assert_eq!(names.len(), NOTES_MAX);
+        assert_eq!(names[0], format!("{:018}-a{SUFFIX}", 0));
+        assert_eq!(names[NOTES_MAX - 1], format!("{:018}-a{SUFFIX}", NOTES_MAX - 1));
     }
 }

@@ -3,15 +3,19 @@
 use std::path::Path;
 
 use baton_protocol::tag::TagMove;
-use baton_tags::request::session_of;
 use baton_tags::{Document, ItemKey, Tag, items};
 
 use crate::tagging::work::text_of;
 
-/// Whether the item stands where the move would have brought it. A claim must name the session
-/// that made it: another's is no proof.
+/// Whether the item stands where the move would have brought it. A claim of a session is proved by
+/// the session's name alone, which nobody had before: in the Session line, or in what was written
+/// when the item moved on. Where it stands now, or another's claim, says nothing about it.
 pub(super) fn stands(root: &Path, moved: &TagMove) -> bool {
     let Some(text) = read(root, moved.file.as_str()) else { return false };
+    let is_claim = moved.to.as_ref().is_some_and(|to| to.as_str().starts_with("#claimed-"));
+    if let (true, Some(session)) = (is_claim, &moved.session) {
+        return is_named(&text, session.as_str());
+    }
     let document = Document::read(&text);
     let has = |tag: &str| document.tags().any(|found| found.as_str() == tag);
     let key = moved.item.as_str().parse::<ItemKey>().ok();
@@ -22,16 +26,23 @@ pub(super) fn stands(root: &Path, moved: &TagMove) -> bool {
     };
     let of_kind =
         to.stage().is_some_and(|(_, kind)| key.as_ref().is_some_and(|k| k.kind() == kind));
-    let is_there = match found {
+    match found {
         Some(item) if of_kind => item.tag == to,
         Some(_) | None => !of_kind && has(to.as_str()),
-    };
-    match (&moved.session, key) {
-        (Some(session), Some(key)) if is_there && to.as_str().starts_with("#claimed-") => {
-            session_of(&text, &key).is_some_and(|held| held.session.as_str() == session.as_str())
-        }
-        _ => is_there,
     }
+}
+
+/// Whether a file says that a session had one of its items.
+fn is_named(text: &[u8], session: &str) -> bool {
+    let lines = text.split(|&byte| byte == b'\n');
+    let lines = lines.filter_map(|line| std::str::from_utf8(line).ok()).map(str::trim_end);
+    let held = format!("**Session**: {session}, ");
+    let (prior, linked) = (format!("**Prior Session**: {session}/"), format!("]({session}/"));
+    lines.into_iter().any(|line| {
+        let recovered = line.starts_with('*') && line.ends_with(&prior);
+        let answered = line.starts_with('*') && line.contains(&linked);
+        line.starts_with(&held) || recovered || answered
+    })
 }
 
 /// Reads a file of the workspace. A link may not lead out of it.

@@ -10,12 +10,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use baton_tags::lifecycle::{self, Mover};
-use baton_tags::request::{self as requests, RequestError, Standing};
-use baton_tags::{
-    Approval, FileError, Files, Item, ItemKey, Moved, Place, Stage, Tag as Name, TagError,
-    alternatives, edit, items,
-};
+use baton_tags::lifecycle::Mover;
+use baton_tags::request::Bearer;
+use baton_tags::{Fence, Holding, ItemKey, Moved, Place, Tag as Name, TagError, alternatives};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -188,10 +185,8 @@ impl Swap {
         let Self { file, old: Old(old), new, inline } = self;
         let (files, whole) = ground.files(&file)?;
         let about = moving(&whole, &old[0], place(inline), Some(new.clone()), mover);
-        let make = || match new.stage() {
-            Some((Stage::Claimed, _)) => claim(&files, &whole, &old, &new, place(inline), mover),
-            Some(_) | None => files.swap(&whole, &old, &new, place(inline), mover),
-        };
+        let (at, bearer) = (place(inline), bearer(ground, &whole));
+        let make = || files.swap_item(&whole, (&old, &new), at, mover, bearer.as_ref());
         let made = |moved: &Moved| Made { from: Some(moved.from.clone()), fence: None };
         let moved = spool::noted(ground, about, make, made);
         let Moved { from, to, line } = moved.map_err(|error| told::file(error, &file))?;
@@ -205,39 +200,20 @@ impl Swap {
     }
 }
 
-/// Swaps as [`Files::swap`] does, but not what has changed since a person approved it.
-fn claim(
-    files: &Files,
-    path: &Path,
-    old: &[Name],
-    new: &Name,
-    at: Place,
-    mover: Mover,
-) -> Result<Moved, FileError> {
-    files.edit(path, |text| {
-        let path = path.to_owned();
-        let swapped = match edit::swap(text, old, new, at) {
-            Ok(swapped) => swapped,
-            Err(source) => return Err(FileError::Edit { path, source }),
-        };
-        if let Err(source) = lifecycle::swap(&swapped.old, new, mover) {
-            return Err(FileError::Refused { path, source });
-        }
-        let on_tags_line = at == Place::TagsLine;
-        let moves = |item: &Item| {
-            item.tag == swapped.old
-                && item.line == swapped.line
-                && item.key.is_on_tags_line() == on_tags_line
-        };
-        if let Some(item) = items(text).into_iter().find(moves).map(|item| item.key)
-            && let Standing::Void(Approval { by, .. }) = requests::standing(text, &item)
-        {
-            let source = Box::new(RequestError::Unlike { item, by });
-            return Err(FileError::Request { path, source });
-        }
-        let moved = Moved { from: swapped.old, to: new.clone(), line: swapped.line };
-        Ok((Some(swapped.text), moved))
-    })
+/// The worker for whose skill this process runs, if it is for one: what it was given is compared
+/// with what the file says, so that a skill whose work was given to another changes nothing.
+fn bearer(ground: &Ground, file: &Path) -> Option<Bearer> {
+    let said = |name| std::env::var(name).ok();
+    let fence = Fence(said("BATON_TAG_FENCE")?.parse().ok()?);
+    let folder = PathBuf::from(said("BATON_SESSION")?);
+    let root = said("BATON_WORKSPACE").map_or_else(|| ground.root().to_owned(), PathBuf::from);
+    let session = folder.strip_prefix(&root).unwrap_or(&folder).to_str()?.parse().ok()?;
+    let is_request = said("BATON_REQUEST").is_none_or(|request| {
+        let (request, file) = (root.join(request).canonicalize(), file.canonicalize());
+        matches!((request, file), (Ok(request), Ok(file)) if request == file)
+    });
+    let item = said("BATON_ITEM").filter(|_| is_request).and_then(|item| item.parse().ok());
+    Some(Bearer { holding: Holding { session, fence }, item })
 }
 
 /// What the ledger hears of a move of `tag`: of the item that it is, or of the tag itself.
