@@ -14,6 +14,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use crate::aside::Aside;
 use crate::document::Place;
 use crate::edit::{self, EditError};
+use crate::item::{Item, ItemKey, items};
 use crate::lifecycle::{self, Mover, Refusal};
 use crate::name::Tag;
 use crate::request::RequestError;
@@ -143,6 +144,7 @@ impl Files {
             None => Ok((None, false)),
             Some(edited) => {
                 lifecycle::add(tag, mover).map_err(refused(path))?;
+                beside(text, tag).map_err(refused(path))?;
                 Ok((Some(edited), true))
             }
         })
@@ -249,6 +251,15 @@ impl Files {
             folder = File::from(opened.map_err(io::Error::from).map_err(cannot_find())?);
         }
         Ok((folder, name.to_owned()))
+    }
+}
+
+/// Refuses a second stage of the same work on the Tags line: only one of them would be seen.
+fn beside(text: &[u8], tag: &Tag) -> Result<(), Refusal> {
+    let Some(key) = ItemKey::of_tags_line(tag) else { return Ok(()) };
+    match items(text).into_iter().find(|item| item.key == key) {
+        Some(Item { tag: there, .. }) => Err(Refusal::Beside { there, to: tag.clone() }),
+        None => Ok(()),
     }
 }
 

@@ -89,6 +89,15 @@ pub enum Refusal {
         from: Tag,
     },
 
+    /// A piece of work is on the Tags line once.
+    #[error("the work is at {there} already; {to} cannot stand beside it")]
+    Beside {
+        /// Where it stands.
+        there: Tag,
+        /// The tag that was asked for.
+        to: Tag,
+    },
+
     /// One kind of work does not become another on the way.
     #[error("{from} cannot become {to}: they are different kinds of work")]
     KindChanged {
@@ -111,6 +120,7 @@ impl Refusal {
             Self::Over { .. } => "over",
             Self::Immediate { .. } => "immediate",
             Self::KindChanged { .. } => "kind-changed",
+            Self::Beside { .. } => "beside",
         }
     }
 }

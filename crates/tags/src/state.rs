@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::aside::Aside;
 use crate::item::ItemKey;
+use crate::plain::open_plain;
 use crate::record::Fence;
 
 /// The name of the file, in the folder of a session.
@@ -273,7 +274,7 @@ impl State {
         let path = session.join(STATE_FILE);
         let failed = |source| StateError::Failed { path: path.clone(), doing: "read it", source };
         let mut text = Vec::new();
-        let file = File::open(&path).map_err(failed)?;
+        let file = open_plain(&path).map_err(failed)?;
         file.take(STATE_BYTES_MAX + 1).read_to_end(&mut text).map_err(failed)?;
         if text.len() as u64 > STATE_BYTES_MAX {
             return Err(StateError::TooLarge { path });

@@ -106,6 +106,7 @@ fn after_refusal(refusal: &Refusal) -> String {
         Refusal::TakenBack { .. } => "ask a person to take it back".to_owned(),
         Refusal::Over { kind, .. } => format!("a person can swap it for #needs-{kind}"),
         Refusal::Immediate { .. } => "leave it to the session that it is for".to_owned(),
+        Refusal::Beside { there, to } => format!("swap it: `baton tag swap FILE '{there}' '{to}'`"),
         Refusal::KindChanged { .. } => {
             "keep the kind; before its approval #needs-X may become another #needs".to_owned()
         }

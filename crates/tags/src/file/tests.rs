@@ -181,3 +181,15 @@ fn the_child_that_is_killed() {
     let files = Files::within(root).unwrap();
     files.edit_stepwise(Path::new("a.md"), swap, die).unwrap();
 }
+
+#[test]
+fn one_piece_of_work_is_on_the_tags_line_once() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("a.md"), "# A\n**Tags**: #done-fix\n").unwrap();
+    let files = Files::within(folder.path()).unwrap();
+    let add = |tag: &str| files.add(Path::new("a.md"), &tag.parse().unwrap(), Mover::Person);
+    let refused = add("#needs-fix").unwrap_err();
+    assert!(refused.to_string().contains("the work is at #done-fix already"), "{refused}");
+    assert!(add("#needs-chores").unwrap());
+    assert!(!add("#done-fix").unwrap());
+}

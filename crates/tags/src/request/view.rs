@@ -85,12 +85,26 @@ impl<'t> Request<'t> {
     }
 
     /// Tells whether a person's approval of an item is on record and covers the text as it is.
+    ///
+    /// An item inside the text is known by its line, so one that was changed after its approval has
+    /// another name now. Whoever was approved under a name that is nowhere may be this one.
     pub fn standing(&self, item: &ItemKey) -> Standing {
         match self.approval_of(item).cloned() {
-            None => Standing::Unrecorded,
+            None => match self.orphaned(item) {
+                Some(approval) => Standing::Void(approval.clone()),
+                None => Standing::Unrecorded,
+            },
             Some(approval) if approval.hash == *self.body_hash() => Standing::Holds(approval),
             Some(approval) => Standing::Void(approval),
         }
+    }
+
+    /// Returns an approval of the same kind inside the text whose item is nowhere.
+    fn orphaned(&self, item: &ItemKey) -> Option<&Approval> {
+        let is_item = |key: &ItemKey| self.items.iter().any(|item| item.key == *key);
+        let fits = |key: &ItemKey| !key.is_on_tags_line() && key.kind() == item.kind();
+        let mut lost = self.approvals.iter().filter(|(key, _)| fits(key) && !is_item(key));
+        lost.next().filter(|_| !item.is_on_tags_line()).map(|(_, approval)| approval)
     }
 
     /// Tells whether the item's present (or last) holder has answered.

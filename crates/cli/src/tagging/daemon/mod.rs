@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use baton_tags::dispatch::{Queued, Table};
-use baton_tags::request::{self, Standing as Approved};
+use baton_tags::request::{self, Request, Standing as Approved};
 use baton_tags::state::STATE_FILE;
 use baton_tags::watch::{Batch, Pace, Stopper, Watcher};
 use baton_tags::{
-    Fence, FileError, Files, ItemKey, RecordError, Search, Stage, TagPattern, Trust, find, items,
+    Fence, FileError, Files, ItemKey, RecordError, Search, Stage, TagPattern, Trust, find,
 };
 use jiff::Timestamp;
 
@@ -177,18 +177,16 @@ impl Daemon {
             return false;
         }
         let Ok(text) = worker::read(path) else { return false };
-        let (claims, waits): (Vec<_>, Vec<_>) = items(&text)
-            .into_iter()
-            .filter(|item| matches!(item.stage, Stage::Claimed | Stage::Delegated))
-            .partition(|item| item.stage == Stage::Claimed);
-        let mut later = !waits.is_empty();
-        for item in claims {
+        let request = Request::read(&text);
+        let stands = |stage: Stage| request.items().iter().filter(move |it| it.stage == stage);
+        let mut later = stands(Stage::Delegated).next().is_some();
+        for item in stands(Stage::Claimed) {
             let key = (path.to_owned(), item.key.clone());
             if memory.later.contains_key(&key) {
                 later = true;
                 continue;
             }
-            match standing(&self.ground, &text, &item) {
+            match standing(&self.ground, &request, item) {
                 Standing::Held { by_worker } => {
                     look.running += usize::from(by_worker);
                     later |= by_worker;
@@ -201,7 +199,7 @@ impl Daemon {
                     self.say(memory, key, Told::Dead { reason: &dead.reason });
                 }
                 Standing::Dead(dead) => {
-                    let found = (path, text.as_slice(), &item);
+                    let found = (path, text.as_slice(), item);
                     match recover(&self.ground, &self.table.borrow(), found, &dead) {
                         Ok(Outcome::Finished) => self.say(memory, key, Told::Finished),
                         Ok(Outcome::Requeued(to)) => {

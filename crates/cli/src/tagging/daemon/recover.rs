@@ -6,7 +6,7 @@ use std::path::Path;
 
 use baton_protocol::tag::TagMover;
 use baton_tags::dispatch::Table;
-use baton_tags::request::{self, Changed, Recovery, RequestError, RequeueTo};
+use baton_tags::request::{self, Changed, Recovery, Request, RequestError, RequeueTo};
 use baton_tags::state::{Death, Liveness, Proc, State, StateError};
 use baton_tags::{FileError, Files, Holding, Item, ItemKey, Stage, Tag};
 use jiff::Timestamp;
@@ -46,11 +46,11 @@ pub(crate) enum Outcome {
 }
 
 /// Tells how a claimed item stands, from the file and its session alone.
-pub(crate) fn standing(ground: &Ground, text: &[u8], item: &Item) -> Standing {
-    let Some(holder) = request::session_of(text, &item.key) else {
+pub(crate) fn standing(ground: &Ground, request: &Request<'_>, item: &Item) -> Standing {
+    let Some(holder) = request.session_of(&item.key).cloned() else {
         return Standing::Held { by_worker: false };
     };
-    let answered = request::has_response(text, &item.key);
+    let answered = request.has_response(&item.key);
     let dead = |reason| Standing::Dead(Dead { holder: holder.clone(), reason, answered });
     let state = match State::read(&ground.root().join(holder.session.as_str())) {
         Ok(state) => state,

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use baton_protocol::tag::TagMove;
 use baton_protocol::time::Timestamp;
+use baton_tags::open_plain;
 use baton_tags::state::{Proc, Processes};
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +116,7 @@ impl Notes {
 
     /// Reads a note; nothing if it is gone.
     pub(super) fn read(&self, name: &str) -> io::Result<Option<Note>> {
-        let file = match File::open(self.folder.join(name)) {
+        let file = match open_plain(&self.folder.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
@@ -180,7 +181,12 @@ impl Notes {
     pub(super) fn turn(&self) -> Option<File> {
         let mut private = OpenOptions::new();
         private.create(true).append(true).mode(0o600);
-        let lock = private.open(self.folder.join(LOCK)).ok()?;
+        let path = self.folder.join(LOCK);
+        // A pipe in its place would hold everybody up.
+        if path.symlink_metadata().is_ok_and(|there| !there.is_file()) {
+            return None;
+        }
+        let lock = private.open(path).ok()?;
         let begun = Instant::now();
         while lock.try_lock().is_err() {
             if begun.elapsed() > TURN_WITHIN {

@@ -101,9 +101,7 @@ impl Session {
 
 /// Under the lock, so that an older state is never written over a newer one.
 fn write(state: &Mutex<State>, folder: &Path) -> Result<(), StateError> {
-    let mut state = locked(state);
-    state.heartbeat = Timestamp::now();
-    state.write(folder)
+    locked(state).write(folder)
 }
 
 fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {

@@ -131,3 +131,20 @@ fn a_file_of_many_items_is_read_once() {
     }
     assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn an_item_that_was_changed_after_its_approval_is_not_taken_for_one_by_hand() {
+    let text = b"# Plan\n\n1. tidy the README #needs-fix\n2. other #needs-fix\n";
+    let key = crate::items(text)[0].key.clone();
+    let (by, at) = ("anna".parse().unwrap(), jiff::Timestamp::UNIX_EPOCH);
+    let approved = approve(text, &key, ApproveTo::Delegated, &by, at).unwrap();
+    let changed = String::from_utf8(approved.text).unwrap().replace("tidy", "delete");
+    let now = crate::items(changed.as_bytes())[0].key.clone();
+    assert_ne!(now, key);
+    let standing = standing(changed.as_bytes(), &now);
+    assert!(matches!(standing, Standing::Void(_)), "{standing:?}");
+    // Nor can it be claimed.
+    let session = "sessions/x".parse().unwrap();
+    let refused = claim(changed.as_bytes(), &now, &session, crate::Fence(1));
+    assert!(matches!(refused, Err(RequestError::Unlike { .. })), "{refused:?}");
+}
