@@ -102,19 +102,27 @@ pub(crate) fn terms(text: &str, mut tell: impl FnMut(u64)) {
     let mut word = Word::default();
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        // Nearly all of nearly every text: a run of small letters within a word.
-        let small = bytes[at..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
-        if small > 0 {
+    while let Some(&byte) = bytes.get(at) {
+        // Nearly all of nearly every text is ASCII, and is not decoded.
+        if byte.is_ascii() {
             word.end_pairs(&mut tell);
-            word.add_small(&bytes[at..at + small]);
-            at += small;
+            at += 1;
+            match byte {
+                b'a'..=b'z' => word.add_small(byte),
+                b'A'..=b'Z' => {
+                    let next_lower = text[at..].chars().next().is_some_and(char::is_lowercase);
+                    word.add(char::from(byte), true, next_lower, &mut tell);
+                }
+                b'0'..=b'9' => word.add(char::from(byte), false, false, &mut tell),
+                b'_' => word.end_piece(&mut tell),
+                _ => word.end(&mut tell),
+            }
             continue;
         }
         let mut rest = text[at..].chars();
         let Some(found) = rest.next() else { break };
         at += found.len_utf8();
-        if !found.is_ascii() && unspaced(found) {
+        if unspaced(found) {
             word.end(&mut tell);
             word.pair(found, &mut tell);
             continue;
@@ -124,8 +132,6 @@ pub(crate) fn terms(text: &str, mut tell: impl FnMut(u64)) {
             let upper = found.is_uppercase();
             let next_lower = upper && rest.next().is_some_and(char::is_lowercase);
             word.add(found, upper, next_lower, &mut tell);
-        } else if found == '_' {
-            word.end_piece(&mut tell);
         } else {
             word.end(&mut tell);
         }
@@ -185,13 +191,11 @@ impl Word {
         }
     }
 
-    /// Adds a run of small ASCII letters; none of them begins a new piece.
-    fn add_small(&mut self, run: &[u8]) {
+    /// Adds a small ASCII letter, which never begins a new piece.
+    fn add_small(&mut self, byte: u8) {
         self.after_lower = true;
-        self.piece_length += run.len();
-        for byte in run {
-            self.add_lower(char::from(*byte));
-        }
+        self.piece_length += 1;
+        self.add_lower(char::from(byte));
     }
 
     fn add_lower(&mut self, found: char) {

@@ -39,7 +39,8 @@ pub(crate) struct Run {
     #[arg(
         value_name = "/SKILL",
         requires = "file",
-        conflicts_with_all = ["monitor_tags", "tree", "max_agents", "once", "dry_run", "tmux_socket"]
+        conflicts_with_all =
+            ["monitor_tags", "tree", "max_agents", "once", "dry_run", "tmux_socket"]
     )]
     skill: Option<Skill>,
     /// The file it is about

@@ -145,13 +145,13 @@ fn left_behind(session: &Path) {
 
 /// Whether an item is not where it was, because somebody else moved it.
 pub(crate) fn is_faster(error: &RequestError) -> bool {
-    match error {
+    matches!(
+        error,
         RequestError::Missing { .. }
-        | RequestError::Elsewhere { .. }
-        | RequestError::Stale { .. }
-        | RequestError::Stands { .. } => true,
-        _ => false,
-    }
+            | RequestError::Elsewhere { .. }
+            | RequestError::Stale { .. }
+            | RequestError::Stands { .. }
+    )
 }
 
 /// Somebody who was faster is no failure.

@@ -333,8 +333,8 @@ fn no_workspace() -> Failure {
     Failure::new(Exit::NotFound, "no-workspace", sentence, "run `baton init` to make one here")
 }
 
-/// With `strict_approval` the ledger must know of the approval. A process that is marked as an agent
-/// cannot ask it: such a worker was started by the daemon, which has asked.
+/// With `strict_approval` the ledger must know of the approval. A process that is marked as an
+/// agent cannot ask it: such a worker was started by the daemon, which has asked.
 fn covered(
     ground: &Ground,
     table: &Table,
