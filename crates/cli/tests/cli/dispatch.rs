@@ -284,18 +284,20 @@ fn what_an_agent_says_is_no_work_and_what_it_leaves_running_is_not_waited_for() 
     assert_eq!(shop.sessions().len(), 1);
     let found = shop.desk.run(&["tag", "find", "#delegated-fix"]).ok();
     assert!(!found.contains("RESPONSE.md"), "{found}");
-    for pid in running("sleep 600") {
+    for pid in running(&shop, "sleep 600") {
         kill_process(pid, Signal::KILL).expect("what it left");
     }
 }
 
-/// The processes with this command line.
-fn running(line: &str) -> Vec<Pid> {
+/// The processes with this command line that work in this shop, and so are its own.
+fn running(shop: &Shop, line: &str) -> Vec<Pid> {
+    let root = shop.desk.path().canonicalize().expect("a folder");
     let all = fs::read_dir("/proc").expect("processes").flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let says = |pid: &i32| {
         let said = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&said).replace('\0', " ").trim() == line
+        let here = fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == root);
+        here && String::from_utf8_lossy(&said).replace('\0', " ").trim() == line
     };
     pids.filter(says).filter_map(Pid::from_raw).collect()
 }
@@ -352,20 +354,20 @@ fn whoever_ends_a_worker_ends_its_agent_too() {
     shop.file("a.md", REQUEST);
     let worker = shop.desk.baton(&["work", "a.md", "--headless"]).stderr(Stdio::piped()).spawn();
     let worker = worker.expect("a worker");
-    shop.until(|| !running("sleep 4321").is_empty());
+    shop.until(|| !running(&shop, "sleep 4321").is_empty());
     let pid = Pid::from_raw(i32::try_from(worker.id()).expect("a number")).expect("a process");
     kill_process(pid, Signal::TERM).expect("a worker");
     let ended = worker.wait_with_output().expect("an end");
     assert!(String::from_utf8_lossy(&ended.stderr).contains("signal: 15"), "{ended:?}");
-    assert!(shop.text("a.md").contains("#needs-fix") && running("sleep 4321").is_empty());
+    assert!(shop.text("a.md").contains("#needs-fix") && running(&shop, "sleep 4321").is_empty());
 
     // Killed without a word, its agent is ended by whoever recovers the work.
     shop.file("b.md", &REQUEST.replace("fix", "chores"));
     let mut worker = shop.desk.baton(&["work", "b.md", "--headless"]).spawn().expect("a worker");
-    shop.until(|| !running("sleep 4322").is_empty());
+    shop.until(|| !running(&shop, "sleep 4322").is_empty());
     worker.kill().expect("a worker");
     worker.wait().expect("an end");
     let said = shop.looks(&["--headless"]);
     assert!(said.contains("back at #needs-chores"), "{said}");
-    shop.until(|| running("sleep 4322").is_empty());
+    shop.until(|| running(&shop, "sleep 4322").is_empty());
 }
