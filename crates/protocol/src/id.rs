@@ -120,6 +120,11 @@ impl AgentId {
         Self("operator".into())
     }
 
+    /// The agent inside Baton that takes what failed in work with a definition.
+    pub fn error_monitor() -> Self {
+        Self("error-monitor".into())
+    }
+
     /// Whether this is the person who runs the workspace.
     pub fn is_operator(&self) -> bool {
         &*self.0 == "operator"

@@ -10,6 +10,7 @@ pub mod audit;
 pub mod command;
 pub mod course;
 mod decide;
+pub mod definition;
 pub mod effect;
 pub mod event;
 mod evolve;

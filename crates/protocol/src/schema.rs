@@ -10,6 +10,7 @@ use crate::agent::{Proficiency, WriteScope};
 use crate::artifact::Location;
 use crate::command::{Next, Percent, Update};
 use crate::course::{MetricsReport, Seconds, StateReport};
+use crate::definition::{DefinitionId, DefinitionName, RuleId, SignalName, StateName};
 use crate::event::StreamId;
 use crate::handoff::Priority;
 use crate::id::{
@@ -52,6 +53,30 @@ described! {
         "type": "string", "pattern": "^[a-z][a-z0-9-]*$",
         "minLength": 1, "maxLength": NAME_BYTES_MAX, "examples": ["rust"],
         "description": "Something an agent can do.",
+    }
+    DefinitionName: {
+        "type": "string", "pattern": "^[a-z][a-z0-9-]*$",
+        "minLength": 1, "maxLength": NAME_BYTES_MAX, "examples": ["charter"],
+        "description": "What a definition is called.",
+    }
+    DefinitionId: {
+        "type": "string", "pattern": "^[a-z][a-z0-9-]*@[1-9][0-9]*$", "examples": ["charter@2"],
+        "description": "One version of a definition.",
+    }
+    StateName: {
+        "type": "string", "pattern": "^[a-z][a-z0-9_]*$",
+        "minLength": 1, "maxLength": NAME_BYTES_MAX, "examples": ["awaiting_quotes"],
+        "description": "A state of a workflow.",
+    }
+    SignalName: {
+        "type": "string", "pattern": "^[A-Z][A-Z0-9_]*$",
+        "minLength": 1, "maxLength": NAME_BYTES_MAX, "examples": ["QUOTES_RECEIVED"],
+        "description": "A signal that brings up rules.",
+    }
+    RuleId: {
+        "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        "minLength": 1, "maxLength": NAME_BYTES_MAX, "examples": ["3.1"],
+        "description": "A rule of a workflow.",
     }
     WorkflowId: { "type": "string", "format": "uuid", "description": "One piece of work." }
     HandoffId: { "type": "string", "format": "uuid", "description": "One handoff." }
