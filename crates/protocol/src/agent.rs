@@ -120,6 +120,15 @@ impl Profile {
         }
     }
 
+    /// The agent inside Baton that takes what failed in work with a definition.
+    pub(crate) fn error_monitor() -> Self {
+        Self {
+            description: "Takes what failed in workflows with a definition.".parse().ok(),
+            max_concurrent_tasks: u32::MAX,
+            ..Self::named(AgentId::error_monitor())
+        }
+    }
+
     /// How long this agent has to answer, if there is a limit.
     ///
     /// People are exempt. An agent that pulls its work may have no session open, so it waits

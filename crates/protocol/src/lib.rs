@@ -19,6 +19,7 @@ mod hex;
 pub mod id;
 pub mod limits;
 pub mod lock;
+pub mod machine;
 mod mask;
 pub mod open;
 pub mod planted;
@@ -37,7 +38,10 @@ pub mod variables;
 pub mod workflow;
 mod world;
 
-pub use decide::{Moves, asked_again, begun_under, content_hash, decide, plain};
+pub use decide::{
+    Judged, Moves, Said, Stirred, advance, asked_again, begun_under, content_hash, decide, plain,
+    rests, stirred,
+};
 pub use evolve::evolve;
 pub use mask::{Masks, Rules, RulesError, RulesSet, count_masks, count_masks_in, mask};
 pub use world::{Timer, World};

@@ -63,6 +63,20 @@ pub const PRICES_MAX: usize = 256;
 pub const NOTIFIERS_MAX: usize = 8;
 /// Tokens that one return, pass or completion can say were used.
 pub const TOKENS_USED_MAX: u64 = 1_000_000_000_000;
+/// Definitions of a workspace, all versions that work still follows among them.
+pub const DEFINITIONS_MAX: usize = 1_024;
+/// Bytes of a definition as it is recorded.
+pub const DEFINITION_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of what travels with a handoff that a rule begins, as JSON.
+pub const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of the name that Baton gives to an error.
+pub const ERROR_TYPE_BYTES_MAX: usize = 64;
+/// Failures of one workflow that are remembered; the oldest go.
+pub const FAILURES_KEPT_MAX: usize = 16;
+/// States that a workflow was in that are remembered; the oldest go.
+pub const MOVES_KEPT_MAX: usize = 64;
+/// Moves that follow from each other by themselves in one decision.
+pub const MOVES_AT_ONCE_MAX: usize = 8;
 /// Failures in a row that open the circuit breaker of an agent.
 pub const BREAKER_FAILURES: u8 = 3;
 /// How long a circuit breaker stays open before one handoff is let through.

@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::limits::{
-    BODY_BYTES_MAX, HISTORY_BYTES_MAX, JSON_DEPTH_MAX, TEXT_BYTES_MAX, VALUE_BYTES_MAX,
+    BODY_BYTES_MAX, HISTORY_BYTES_MAX, JSON_DEPTH_MAX, PAYLOAD_BYTES_MAX, TEXT_BYTES_MAX,
+    VALUE_BYTES_MAX,
 };
 use crate::mask::{mask, named_secret};
 
@@ -110,6 +111,8 @@ pub type VariableValue = Json<VALUE_BYTES_MAX>;
 pub type HistoryJson = Json<HISTORY_BYTES_MAX>;
 /// A result, or what travels of a conversation.
 pub type BodyJson = Json<BODY_BYTES_MAX>;
+/// What travels with a handoff that a rule begins, or with a signal.
+pub type PayloadJson = Json<PAYLOAD_BYTES_MAX>;
 
 impl<const BYTES_MAX: usize> Json<BYTES_MAX> {
     /// The value itself.

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::account::Account;
 use crate::artifact::Artifact;
 use crate::course::{Course, Report};
+use crate::definition::StateName;
 use crate::handoff::{Aggregation, Constraints, Detail, Handoff, Kind, Priority, State};
 use crate::id::{AgentId, ArtifactId, Fence, GroupId, HandoffId, WorkflowId};
 use crate::lock::{FilePath, LockMode};
+use crate::machine::{Failure, Machine};
 use crate::policy::Usage;
 use crate::text::{Body, Text};
 use crate::time::Timestamp;
@@ -63,6 +65,9 @@ pub struct Workflow {
     /// Whether agents do not pass it on.
     #[serde(default)]
     pub independent: bool,
+    /// Where it stands in its definition, if it follows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Box<Machine>>,
 }
 
 /// A handoff that somebody began, as far as it takes to know it again.
@@ -263,7 +268,7 @@ impl Workflow {
                 self.artifacts.extend(made);
                 self.reported(report.as_deref());
             }
-            Ending::Cancelled { .. } => (),
+            Ending::Cancelled { .. } | Ending::Failed { .. } => (),
         }
     }
 
@@ -312,6 +317,15 @@ pub enum Ending {
         /// Why.
         reason: Text,
     },
+    /// It could not be done.
+    Failed {
+        /// Why, in short.
+        reason: Text,
+        /// The state in which it ended.
+        state: StateName,
+        /// What failed, the last of it last.
+        failures: Vec<Failure>,
+    },
 }
 
 impl Ending {
@@ -320,6 +334,7 @@ impl Ending {
         match self {
             Self::Completed { .. } => "completed",
             Self::Cancelled { .. } => "cancelled",
+            Self::Failed { .. } => "failed",
         }
     }
 }

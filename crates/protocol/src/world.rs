@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Agent, Profile};
+use crate::definition::{Definition, DefinitionId};
 use crate::effect::{Effect, EffectId};
 use crate::handoff::{Handoff, Priority};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
@@ -41,6 +42,9 @@ pub struct World {
     /// Rules that a person said need not ask for now, and until when.
     #[serde(default)]
     pub standing: BTreeMap<CapabilityId, Timestamp>,
+    /// The definitions that work may follow, or still does.
+    #[serde(default)]
+    pub definitions: BTreeMap<DefinitionId, Definition>,
     /// Effects that are not settled.
     #[serde(with = "outbox_as_list")]
     pub outbox: BTreeMap<EffectId, Effect>,
@@ -75,6 +79,7 @@ impl Default for World {
             locks: Locks::default(),
             policy: Policy::default(),
             standing: BTreeMap::new(),
+            definitions: BTreeMap::new(),
             outbox: BTreeMap::new(),
             homes: HashMap::new(),
             timers: BTreeSet::new(),

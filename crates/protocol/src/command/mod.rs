@@ -2,6 +2,7 @@
 
 pub(crate) mod guarding;
 mod history;
+mod machine;
 mod object;
 mod pass;
 mod refusals;
@@ -11,6 +12,7 @@ mod writing;
 
 pub use guarding::{Approve, Deny, FallBack, ResetBreaker, SetLimits, Used};
 pub use history::{History, Messages};
+pub use machine::{FailStep, Follows, MoveTo, RaiseSignal};
 pub use object::{CommandObject, Goto, Next, ObjectError, Send, Sends, Update};
 pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
@@ -24,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::agent::Profile;
+use crate::definition::Definition;
 use crate::handoff::{Constraints, Priority};
 use crate::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
 use crate::policy::{Asked, Policy};
@@ -148,6 +151,14 @@ pub enum Command {
     FallBack(FallBack),
     /// Tell of a move that was made in a file.
     ReportTag(Box<TagMove>),
+    /// Make a definition known.
+    Define(Box<Definition>),
+    /// Say that the step at hand failed.
+    FailStep(Box<FailStep>),
+    /// Raise a signal.
+    RaiseSignal(Box<RaiseSignal>),
+    /// Move work to another state.
+    MoveTo(MoveTo),
 }
 
 /// Which state a command is about.
@@ -247,6 +258,9 @@ impl Command {
             Command::Return(give) => Target::Handoff(give.handoff),
             Command::Checked(checked) => Target::Handoff(checked.handoff),
             Command::Goto(goto) => Target::Workflow(goto.workflow),
+            Command::FailStep(fail) => Target::Workflow(fail.workflow),
+            Command::RaiseSignal(raise) => Target::Workflow(raise.workflow),
+            Command::MoveTo(to) => Target::Workflow(to.workflow),
             Command::Progress(Progress { workflow, .. })
             | Command::Complete(Complete { workflow, .. })
             | Command::CancelWorkflow(CancelWorkflow { workflow, .. })
@@ -270,6 +284,7 @@ impl Command {
             Command::Settle(_)
             | Command::Prune(_)
             | Command::SetPolicy(_)
+            | Command::Define(_)
             | Command::ReportTag(_) => Target::Workspace,
         }
     }
@@ -297,6 +312,9 @@ pub struct Start {
     /// Whether agents may pass it on; absent means as the policy says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enable_handoffs: Option<bool>,
+    /// The definition that it follows; absent means that its holders decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Follows>,
 }
 
 /// Takes a handoff.

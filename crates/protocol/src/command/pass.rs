@@ -11,6 +11,7 @@ use crate::command::Used;
 use crate::course::Report;
 use crate::handoff::{Aggregation, Check, Constraints, OnTimeout, Priority, Routing, Trigger};
 use crate::id::{AgentId, Fence, WorkflowId};
+use crate::machine::Step;
 use crate::open::OpenKeys;
 use crate::policy::Matched;
 use crate::text::Text;
@@ -71,6 +72,34 @@ pub struct Pass {
     /// before anything is decided; nobody can send them.
     #[serde(skip)]
     pub matched: BTreeMap<AgentId, Matched>,
+    /// The task that a rule of a definition made of it; nobody can send one.
+    #[serde(skip)]
+    pub step: Option<Box<Step>>,
+}
+
+impl Pass {
+    /// A pass that says no more than why.
+    pub(crate) fn plain(reason: Text) -> Self {
+        Self {
+            workflow: None,
+            fence: None,
+            to_agent: None,
+            to_agents: Vec::new(),
+            aggregation: Aggregation::default(),
+            peers_visible: false,
+            kind: PassKind::default(),
+            reason,
+            trigger: None,
+            priority: None,
+            context: PassContext::default(),
+            validation: PassValidation::default(),
+            return_protocol: ReturnProtocol::default(),
+            audit: PassAudit::default(),
+            routing: Routing::default(),
+            matched: BTreeMap::new(),
+            step: None,
+        }
+    }
 }
 
 /// One recipient of a broadcast.

@@ -72,6 +72,17 @@ const GUARDS: Codes = &[
     "no-prices",
     "operator-only",
 ];
+const START: Codes = &["deadline-passed", "no-prices", "operator-only"];
+/// Being moved by the rules of a definition.
+const MOVES: Codes = &[
+    "no-rule-holds",
+    "rule-broken",
+    "still-waiting",
+    "undeclared-transition",
+    "unknown-definition",
+    "unknown-signal",
+    "without-definition",
+];
 const APPROVAL: Codes = &["nothing-to-approve", "own-lineage"];
 const REASSIGN: Codes = &[
     "economic-limit-exceeded",
@@ -121,6 +132,10 @@ impl Command {
             Self::SetLimits(_) => "set_limits",
             Self::FallBack(_) => "fall_back",
             Self::ReportTag(_) => "report_tag",
+            Self::Define(_) => "define",
+            Self::FailStep(_) => "fail_step",
+            Self::RaiseSignal(_) => "raise_signal",
+            Self::MoveTo(_) => "move_to",
         }
     }
 
@@ -128,8 +143,8 @@ impl Command {
     /// nothing for a name that no command has. Groups may name a code twice.
     pub fn refusals(name: &str) -> &'static [Codes] {
         match name {
-            "start" => &[AGENT, VARIABLES, &["deadline-passed", "no-prices", "operator-only"]],
-            "pass" => &[WORKFLOW, HOLD, VARIABLES, PASS, GUARDS],
+            "start" => &[AGENT, VARIABLES, START, MOVES, PASS, GUARDS],
+            "pass" => &[WORKFLOW, HOLD, VARIABLES, PASS, GUARDS, &["rules-decide"]],
             "accept" => {
                 &[HANDOFF, ANSWER, &["approval-void", "at-capacity", "economic-limit-exceeded"]]
             }
@@ -138,14 +153,28 @@ impl Command {
             "return" => {
                 &[HANDOFF, HOLD, VARIABLES, RETURN, &["economic-limit-exceeded", "segment-open"]]
             }
-            "complete" => &[WORKFLOW, HOLD, VARIABLES, COMPLETE],
+            "complete" => &[WORKFLOW, HOLD, VARIABLES, COMPLETE, MOVES, PASS, GUARDS],
+            "fail_step" => &[WORKFLOW, HOLD, VARIABLES, COMPLETE, MOVES, PASS, GUARDS],
+            "raise_signal" => &[WORKFLOW, HOLD, COMPLETE, MOVES, PASS, GUARDS],
+            "move_to" => &[WORKFLOW, OPERATOR, MOVES, PASS, GUARDS, HOLD],
+            "define" => &[OPERATOR, &["bad-definition", "too-many", "version-taken"]],
             // It becomes a pass, a return or a completion.
-            "goto" => &[WORKFLOW, HANDOFF, HOLD, VARIABLES, PASS, GUARDS, RETURN, &["parent-goto"]],
+            "goto" => &[
+                WORKFLOW,
+                HANDOFF,
+                HOLD,
+                VARIABLES,
+                PASS,
+                GUARDS,
+                RETURN,
+                MOVES,
+                &["parent-goto", "rules-decide"],
+            ],
             "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "operator-only"]],
             "cancel_workflow" => &[WORKFLOW, &["not-yours"]],
             "reassign" => &[WORKFLOW, HANDOFF, AGENT, OPERATOR, REASSIGN],
             "report_health" => &[AGENT, &["operator-only"]],
-            "set_variables" => &[WORKFLOW, HOLD, VARIABLES],
+            "set_variables" => &[WORKFLOW, HOLD, VARIABLES, MOVES, PASS, GUARDS],
             "add_artifact" => &[WORKFLOW, HOLD, &["too-many"]],
             "mark_artifact" => &[WORKFLOW, HOLD, &["unknown-artifact"]],
             "lock" => &[WORKFLOW, HOLD, &["deadlock-detected", "file-locked", "too-many"]],

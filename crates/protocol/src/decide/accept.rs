@@ -60,6 +60,8 @@ pub(super) fn decide(
     let kind = &handoff.terms.kind;
     let limit =
         arrival::time_up(&agent.profile, arrival::deadline(Some(workflow), &handoff.terms), now);
+    let step = handoff.terms.step.as_ref();
+    let limit = earliest(limit, step.and_then(|step| step.timeout).map(|span| span.after(now)));
     let events = if kind.returns() {
         // A person that is asked takes the time it takes.
         let person = matches!(kind, Kind::Escalation(_)) && agent.profile.role == Role::Human;
@@ -84,7 +86,11 @@ pub(super) fn decide(
         ]
     };
     let sender = &handoff.terms.from_agent;
-    let mut effects = news::runs(&agent.profile, id, handoff_id, workflow.fence.next());
+    let mut effects = match step.is_some_and(|step| step.waits) {
+        // Nobody works while it waits.
+        true => Vec::new(),
+        false => news::runs(&agent.profile, id, handoff_id, workflow.fence.next()),
+    };
     effects.extend(news::tell(world, sender, id, handoff_id, News::Accepted));
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }

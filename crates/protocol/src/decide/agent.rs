@@ -4,6 +4,7 @@ use crate::agent::{Grant, Profile, Token};
 use crate::command::{IssueToken, RevokeToken, Submission};
 use crate::decide::holder;
 use crate::event::{Decision, Event, StreamId};
+use crate::id::AgentId;
 use crate::limits::{AGENTS_MAX, CAPABILITIES_MAX, CONCURRENT_TASKS_MAX, SCOPES_MAX, TOKENS_MAX};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -16,7 +17,7 @@ pub(super) fn register(
     profile: &Profile,
 ) -> Result<Decision, Refusal> {
     holder::operator_only(ask, "register agents")?;
-    if profile.id.is_operator() {
+    if profile.id.is_operator() || profile.id == AgentId::error_monitor() {
         return Err(Refusal::ReservedName { agent: profile.id.clone() });
     }
     let known = world.agents.get(&profile.id);

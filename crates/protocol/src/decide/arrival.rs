@@ -44,7 +44,10 @@ pub(super) fn answer_by(
     terms: &Terms,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let own = to.answer_within().map(|span| span.after(now));
+    // A rule waits for nobody without end.
+    let usual = terms.step.as_ref().and_then(|step| step.accept_within);
+    let usual = usual.filter(|_| to.role != Role::Human);
+    let own = to.answer_within().or(usual).map(|span| span.after(now));
     match to.role {
         Role::Human => own,
         Role::Worker | Role::Reviewer | Role::Architect => match own {

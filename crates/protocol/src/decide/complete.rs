@@ -19,6 +19,9 @@ pub(super) fn decide(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let workflow = world.workflow(complete.workflow)?;
+    if workflow.machine.is_some() {
+        return super::unjudged(world, ask, now);
+    }
     let (fence, hold) = holder::hold(complete.workflow, workflow, ask, complete.fence)?;
     if let (true, Some(owning)) = (fence != workflow.owner, workflow.owning()) {
         let owner = owning.agent.clone();

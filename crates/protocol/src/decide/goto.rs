@@ -167,6 +167,7 @@ impl Said<'_> {
             audit: self.audit(),
             routing: Default::default(),
             matched: Default::default(),
+            step: None,
         }))
     }
 

@@ -17,6 +17,7 @@ mod guard;
 mod health;
 mod holder;
 mod lock;
+mod machine;
 mod news;
 mod pass;
 mod policy;
@@ -40,12 +41,26 @@ pub use goto::plain;
 pub use guard::approval::content_hash;
 pub use guard::limits::begun_under;
 pub use guard::reroute::{Moves, asked_again};
+pub use machine::{Judged, Said, Stirred, advance, rests, stirred};
 
 use crate::command::{Actor, Command, Submission};
 use crate::event::Decision;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, Unmoved};
 use crate::time::Timestamp;
 use crate::world::World;
+
+/// Refuses what only rules can decide, where nobody asked them.
+fn unjudged(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Refusal> {
+    match stirred(world, ask, now)? {
+        Some(work) => {
+            let tried = Vec::new();
+            let (definition, state) = (work.machine.definition.clone(), work.machine.state.clone());
+            let signal = work.signal.clone();
+            Err(Unmoved::NoRuleHolds { definition, state, signal, tried }.into())
+        }
+        None => Err(Refusal::CoordinatorOnly),
+    }
+}
 
 /// Decides what `ask` leads to in this world at this moment.
 pub fn decide(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Refusal> {
@@ -97,5 +112,10 @@ fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Re
         Command::SetLimits(set) => policy::set_limits(world, ask, set),
         Command::FallBack(fall) => policy::fall_back(world, ask, fall),
         Command::ReportTag(moved) => tag::report(ask, moved),
+        Command::Define(definition) => machine::define(world, ask, definition),
+        // Whoever can judge rules looks whether they stir something first.
+        Command::FailStep(_) | Command::RaiseSignal(_) | Command::MoveTo(_) => {
+            unjudged(world, ask, now)
+        }
     }
 }

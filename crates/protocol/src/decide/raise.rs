@@ -118,6 +118,7 @@ impl Raise<'_> {
             trigger: Trigger::Timeout,
             priority: before.map_or(self.workflow.priority, |terms| terms.priority),
             task: before.and_then(|terms| terms.task.clone()),
+            step: None,
             custom: before.map(|terms| terms.custom.clone()).unwrap_or_default(),
             history: before.and_then(|terms| terms.history.clone()),
             transferred: before.and_then(|terms| terms.transferred.clone()),

@@ -138,6 +138,7 @@ fn workflow(
             trigger: Trigger::ExplicitRequest,
             priority: workflow.priority,
             task: None,
+            step: workflow.machine.as_ref().map(|machine| Box::new(machine.step.clone())),
             custom: Default::default(),
             history: None,
             transferred: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::agent::{Agent, Role};
 use crate::decide::route::{self, Wanted};
-use crate::decide::{arrival, group, news};
+use crate::decide::{arrival, group, machine, news};
 use crate::effect::{Effect, News};
 use crate::event::Event;
 use crate::handoff::{AtCapacity, Cause, Detail, Handoff, Kind, OnRejection, Priority};
@@ -32,7 +32,10 @@ pub(super) fn after(
     why: Why,
     now: Timestamp,
 ) -> Outcome {
-    if let Some(next) = next(world, workflow, handoff, why.cause, now) {
+    let monitor = |w| machine::untaken(world, (id, w), handoff, &why.reason, now);
+    let untaken = workflow.and_then(monitor);
+    let next = next(world, workflow, handoff, why.cause, now).filter(|_| untaken.is_none());
+    if let Some(next) = next {
         return rerouted(world, id, handoff, next, why, now);
     }
     let handoff_id = handoff.terms.id;
@@ -48,6 +51,10 @@ pub(super) fn after(
     ];
     let told = news::tell(world, &handoff.terms.from_agent, id, handoff_id, News::Failed);
     let mut effects: Vec<_> = told.into_iter().collect();
+    if let Some((more, brought)) = untaken {
+        events.extend(more);
+        effects.extend(brought);
+    }
     if let Some(decided) = workflow.and_then(|workflow| group::ended(workflow, handoff, false)) {
         events.push(decided);
         effects.extend(group::told(world, id, handoff));

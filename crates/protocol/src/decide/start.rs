@@ -1,12 +1,14 @@
 //! Beginning a workflow.
 
-use crate::command::{Start, Submission};
+use crate::command::{Follows, Start, Submission};
 use crate::decide::guard::limits;
 use crate::decide::{arrival, variables};
+use crate::definition::Definition;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Constraints, Priority};
+use crate::limits::HANDOFFS_ALLOWED_MAX;
 use crate::policy::Asked;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, Unmoved};
 use crate::text::Text;
 use crate::time::Timestamp;
 use crate::variables::Changes;
@@ -21,9 +23,37 @@ pub(super) fn decide(
 ) -> Result<Decision, Refusal> {
     let about = (&start.title, start.priority, &start.constraints);
     let asked = (start.class, start.enable_handoffs);
-    let event = begin(world, ask, about, asked, &start.variables, now)?;
+    let followed = start.definition.as_ref().map(|follows| find(world, follows)).transpose()?;
+    let limited = followed.map(|definition| limited(definition, &start.constraints));
+    let about = (about.0, about.1, limited.as_ref().unwrap_or(&start.constraints));
+    let mut event = begin(world, ask, about, asked, &start.variables, now)?;
+    if let Event::Started { follows, done_by, .. } = &mut event
+        && let Some(definition) = followed
+    {
+        *follows = Some(definition.id());
+        // Whoever begins it passes it on at once.
+        *done_by = None;
+    }
     let stream = StreamId::Workflow(ask.id.workflow());
     Ok(Decision { stream, events: vec![event], effects: Vec::new() })
+}
+
+/// The definition that is meant: this version, or the newest.
+fn find<'a>(world: &'a World, follows: &Follows) -> Result<&'a Definition, Refusal> {
+    let known = world.definitions.iter().filter(|(id, _)| id.name == follows.name);
+    let meant = known.filter(|(id, _)| follows.version.is_none_or(|asked| asked == id.version));
+    let name = match follows.version {
+        Some(version) => format!("{}@{version}", follows.name),
+        None => follows.name.to_string(),
+    };
+    let found = meant.last().map(|(_, definition)| definition);
+    found.ok_or_else(|| Unmoved::UnknownDefinition { name }.into())
+}
+
+/// What work may use whose definition sets its own limit on handoffs.
+fn limited(definition: &Definition, constraints: &Constraints) -> Constraints {
+    let own = definition.max_handoffs.map(|most| most.min(HANDOFFS_ALLOWED_MAX));
+    Constraints { handoffs: constraints.handoffs.or(own), ..constraints.clone() }
 }
 
 /// The event that begins a workflow, also for a pass that begins one.
@@ -44,7 +74,18 @@ pub(super) fn begin(
     let (limits, independent) =
         limits::of_new_work(&world.policy, ask, asked, constraints, request)?;
     let (title, constraints) = (title.clone(), constraints.clone());
-    Ok(Event::Started { title, by, priority, constraints, variables, done_by, limits, independent })
+    let follows = None;
+    Ok(Event::Started {
+        title,
+        by,
+        priority,
+        constraints,
+        variables,
+        done_by,
+        limits,
+        independent,
+        follows,
+    })
 }
 
 /// Refuses a deadline that nothing can meet.

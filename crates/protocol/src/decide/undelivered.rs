@@ -39,7 +39,8 @@ pub(super) fn decide(
     }
     let (by, reason) = (lost.agent.clone(), lost.reason.clone());
     let resends = handoff.attempts.resends;
-    if resends < RESENDS_MAX {
+    // In work with a definition the error monitor owns every second try.
+    if resends < RESENDS_MAX && handoff.terms.step.is_none() {
         let resend_at = RESEND_BACKOFF.doubled(resends).after(now);
         let event = Event::Undelivered { handoff: lost.handoff, by, reason, resend_at };
         return Ok(Decision { stream, events: vec![event], effects: Vec::new() });

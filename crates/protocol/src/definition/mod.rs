@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{AgentId, CapabilityId};
-use crate::limits::{RESEND_BACKOFF, RESENDS_MAX};
+use crate::limits::{ANSWER_WITHIN, RESEND_BACKOFF, RESENDS_MAX};
 use crate::text::Text;
 use crate::time::{Allowance, Timestamp};
 use crate::variables::VariableName;
@@ -49,12 +49,24 @@ pub struct Definition {
     /// How often a step that failed is tried again.
     #[serde(default, skip_serializing_if = "Retry::is_usual")]
     pub retry: Retry,
+    /// How long an agent has to take a handoff before it goes to the error monitor, unless the
+    /// agent's own registration says otherwise. People are exempt.
+    #[serde(default = "usual_answer", skip_serializing_if = "is_usual_answer")]
+    pub accept_within: Allowance,
     /// Handoffs that its rules may begin; absent means as the policy says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_handoffs: Option<u32>,
     /// JSON Schemas that payloads refer to as `#/schemas/NAME`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub schemas: BTreeMap<String, Value>,
+}
+
+fn usual_answer() -> Allowance {
+    ANSWER_WITHIN
+}
+
+fn is_usual_answer(span: &Allowance) -> bool {
+    *span == ANSWER_WITHIN
 }
 
 /// An agent that takes part.

@@ -46,6 +46,9 @@ impl Event {
             Self::Pruned { .. } => "pruned",
             Self::PolicySet { .. } => "policy_set",
             Self::TagMoved(_) => "tag_moved",
+            Self::Defined(_) => "defined",
+            Self::Moved(_) => "moved",
+            Self::StepFailed(_) => "step_failed",
             Self::BreakerReset => "breaker_reset",
             Self::Approved { .. } => "approved",
             Self::LimitsSet { .. } => "limits_set",
@@ -64,6 +67,7 @@ impl Event {
                 result.content.as_ref().map(|content| &content.body)
             }
             Self::Closed { ending: Ending::Completed { result, .. }, .. } => result.as_ref(),
+            Self::Moved(moved) => moved.result.as_ref(),
             _ => None,
         };
         match body? {
@@ -111,6 +115,9 @@ impl Event {
             | Self::Settled { .. }
             | Self::PolicySet { .. }
             | Self::TagMoved(_)
+            | Self::Defined(_)
+            | Self::Moved(_)
+            | Self::StepFailed(_)
             | Self::BreakerReset
             | Self::LimitsSet { .. }
             | Self::FellBack { .. }

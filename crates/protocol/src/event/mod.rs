@@ -1,10 +1,14 @@
 //! Events: what was decided, in the past tense. The ledger is a list of them.
 
 mod about;
+mod decision;
 mod guarded;
+mod moved;
 mod stream;
 
+pub use decision::Decision;
 pub use guarded::{Approval, Guarded};
+pub use moved::Moved;
 pub use stream::{StreamError, StreamId};
 
 use std::collections::BTreeMap;
@@ -15,7 +19,8 @@ use crate::account::Limits;
 use crate::agent::{Health, Profile, Token};
 use crate::artifact::{Artifact, ArtifactStatus};
 use crate::course::Report;
-use crate::effect::{Effect, EffectId};
+use crate::definition::{Definition, DefinitionId};
+use crate::effect::EffectId;
 use crate::handoff::{
     Aggregation, Cause, Constraints, Detail, Due, Evidence, Priority, Return, Terms, Trigger,
 };
@@ -23,6 +28,7 @@ use crate::id::{
     AgentId, ArtifactId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId,
 };
 use crate::lock::{FilePath, LockMode};
+use crate::machine::Failure;
 use crate::policy::{Breaker, Policy, Usage};
 use crate::tag::TagMove;
 use crate::text::Text;
@@ -30,20 +36,6 @@ use crate::time::Timestamp;
 use crate::trace::TraceParent;
 use crate::variables::Changes;
 use crate::workflow::Ending;
-
-/// What a command led to: events of one stream, and what must follow from them.
-///
-/// An event is recorded once, in its home stream, and changes every state it names: an
-/// acceptance changes the workflow, the agent's load and nothing has to be written twice.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
-    /// Where the events belong.
-    pub stream: StreamId,
-    /// What happened; empty when nothing had to change.
-    pub events: Vec<Event>,
-    /// What must follow.
-    pub effects: Vec<Effect>,
-}
 
 /// What happened.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -73,6 +65,9 @@ pub enum Event {
         /// Whether agents do not pass it on.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         independent: bool,
+        /// The definition that it follows, if it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follows: Option<DefinitionId>,
     },
     /// A handoff began.
     Initiated {
@@ -432,6 +427,12 @@ pub enum Event {
     },
     /// A tag in a file moved.
     TagMoved(Box<TagMove>),
+    /// A definition became known.
+    Defined(Box<Definition>),
+    /// Work with a definition went on to its next state.
+    Moved(Box<Moved>),
+    /// A step failed; the error monitor says what becomes of it.
+    StepFailed(Box<Failure>),
     /// A person let an agent have new work again.
     BreakerReset,
     /// A person said yes to a handoff.

@@ -99,6 +99,8 @@ pub(super) fn stands(world: &mut World, standing: Option<&(CapabilityId, Timesta
 /// An agent takes part from now on. People do not count.
 pub(super) fn joined(world: &mut World, id: WorkflowId, agent: &AgentId) {
     let person = world.agents.get(agent).is_none_or(|agent| agent.profile.role == Role::Human);
+    // Neither does what is inside Baton.
+    let person = person || *agent == AgentId::error_monitor();
     let agent = agent.clone();
     with_workflow(world, id, |workflow| {
         if !person {
@@ -186,6 +188,9 @@ pub(super) fn judged(world: &mut World, id: WorkflowId, event: &Event, at: Times
         | Event::HealthReported { .. }
         | Event::PolicySet { .. }
         | Event::TagMoved(_)
+        | Event::Defined(_)
+        | Event::Moved(_)
+        | Event::StepFailed(_)
         | Event::BreakerReset
         | Event::LimitsSet { .. }
         | Event::FellBack { .. }

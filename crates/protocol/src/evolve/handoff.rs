@@ -78,6 +78,9 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         | Event::HealthReported { .. }
         | Event::PolicySet { .. }
         | Event::TagMoved(_)
+        | Event::Defined(_)
+        | Event::Moved(_)
+        | Event::StepFailed(_)
         | Event::BreakerReset
         | Event::LimitsSet { .. }
         | Event::FellBack { .. }
@@ -348,13 +351,17 @@ fn accepted(
     held.account = part.then_some(Account { limits: *slice, ..Account::default() });
     workflow.holds.insert(fence, held);
     workflow.readers.insert(by.clone());
-    let sequential =
-        workflow.handoffs.get(&handoff_id).is_some_and(|h| h.terms.kind == Kind::Sequential);
+    let terms = workflow.handoffs.get(&handoff_id).map(|handoff| &handoff.terms);
+    let sequential = terms.is_some_and(|terms| terms.kind == Kind::Sequential);
+    let step = terms.and_then(|terms| terms.step.as_ref());
+    let waits = step.is_some_and(|step| step.waits);
     if sequential {
         let before = std::mem::replace(&mut workflow.owner, fence);
         end_hold(world, id, before);
     }
-    take_load(world, by, id, fence);
+    if !waits {
+        take_load(world, by, id, fence);
+    }
     answered(world, by);
 }
 

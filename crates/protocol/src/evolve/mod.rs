@@ -3,6 +3,7 @@
 mod guard;
 mod handoff;
 mod hold;
+mod machine;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +37,9 @@ pub fn evolve(world: &mut World, stream: &StreamId, event: &Event, at: Timestamp
                     agent.health = health.get(id).copied().unwrap_or_default();
                     agent.breaker = breakers.get(id).copied().unwrap_or_default();
                 }
+            }
+            if let Event::Defined(definition) = event {
+                machine::defined(world, definition, at);
             }
             if let Event::PolicySet { policy } = event {
                 let before = std::mem::replace(&mut world.policy, (**policy).clone());
@@ -111,6 +115,8 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         }
         Event::Reclaimed { by, fence, .. } => reclaimed(world, id, by, *fence, at),
         Event::Overdue { fence } => set_hold_due(world, id, *fence, None),
+        Event::Moved(moved) => machine::moved(world, id, moved, at),
+        Event::StepFailed(failure) => machine::failed(world, id, failure),
         Event::Escalated { fence, handoff, escalation } => {
             suspended(world, id, *fence, *handoff, *escalation, at);
         }
@@ -137,6 +143,7 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         | Event::HealthReported { .. }
         | Event::PolicySet { .. }
         | Event::TagMoved(_)
+        | Event::Defined(_)
         | Event::BreakerReset
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),
@@ -162,6 +169,7 @@ fn started(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     };
     let fence = workflow.owner;
     world.workflows.insert(id, workflow);
+    machine::begun(world, id, event, at);
     guard::joined(world, id, by);
     take_load(world, by, id, fence);
     set_hold_due(world, id, fence, *done_by);
@@ -195,6 +203,7 @@ impl Workflow {
             members: BTreeSet::new(),
             hops: Vec::new(),
             independent: *independent,
+            machine: None,
         };
         workflow.variables.write(variables, by, at);
         let seen = workflow.variables.clock();

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Requirement, Risk};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId};
+use crate::machine::Step;
 use crate::open::OpenKeys;
 use crate::policy::Money;
 use crate::text::{Body, Text};
@@ -83,6 +84,9 @@ pub struct Terms {
     /// The subtask in the sender's words; absent when the whole work moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Text>,
+    /// The task that a rule made of it, in work with a definition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Box<Step>>,
     /// Whatever else the sender told.
     #[serde(default, skip_serializing_if = "OpenKeys::is_empty")]
     pub custom: OpenKeys,

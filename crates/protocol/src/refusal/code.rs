@@ -1,6 +1,6 @@
 //! The name and the kind of each refusal, for programs.
 
-use super::Refusal;
+use super::{Refusal, Unmoved};
 
 /// What kind of answer a refusal is, for exit codes and HTTP statuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,17 +17,21 @@ pub enum RefusalKind {
 
 /// Gives each refusal its code and its kind, once.
 macro_rules! named {
-    ($($refusal:ident => $code:literal, $kind:ident;)*) => {
+    (
+        {$($refusal:ident => $code:literal, $kind:ident;)*}
+        Unmoved {$($unmoved:ident => $of:literal, $like:ident;)*}
+    ) => {
         impl Refusal {
             /// Every code there is, with its kind.
             pub const CODES: &'static [(&'static str, RefusalKind)] =
-                &[$(($code, RefusalKind::$kind)),*];
+                &[$(($code, RefusalKind::$kind),)* $(($of, RefusalKind::$like),)*];
 
             /// Returns the name clients match on. It never changes once released; the sentence
             /// may.
             pub fn code(&self) -> &'static str {
                 match self {
                     $(Self::$refusal { .. } => $code,)*
+                    $(Self::Unmoved(Unmoved::$unmoved { .. }) => $of,)*
                 }
             }
 
@@ -35,6 +39,7 @@ macro_rules! named {
             pub fn kind(&self) -> RefusalKind {
                 match self {
                     $(Self::$refusal { .. } => RefusalKind::$kind,)*
+                    $(Self::Unmoved(Unmoved::$unmoved { .. }) => RefusalKind::$like,)*
                 }
             }
         }
@@ -42,6 +47,7 @@ macro_rules! named {
 }
 
 named! {
+{
     UnknownAgent => "unknown-agent", NotFound;
     UnknownWorkflow => "unknown-workflow", NotFound;
     UnknownHandoff => "unknown-handoff", NotFound;
@@ -112,4 +118,17 @@ named! {
     OwnLineage => "own-lineage", Forbidden;
     NothingToApprove => "nothing-to-approve", Conflict;
     BadDigest => "bad-digest", Invalid;
+}
+Unmoved {
+    UnknownDefinition => "unknown-definition", NotFound;
+    WithoutDefinition => "without-definition", Conflict;
+    VersionTaken => "version-taken", Conflict;
+    BadDefinition => "bad-definition", Invalid;
+    NoRuleHolds => "no-rule-holds", Conflict;
+    RuleBroken => "rule-broken", Conflict;
+    UndeclaredTransition => "undeclared-transition", Conflict;
+    UnknownSignal => "unknown-signal", Invalid;
+    StillWaiting => "still-waiting", Conflict;
+    RulesDecide => "rules-decide", Conflict;
+}
 }

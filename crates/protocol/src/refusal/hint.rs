@@ -72,6 +72,7 @@ impl Refusal {
             | Self::CheckNotAllowed { .. }
             | Self::OwnLineage { .. }
             | Self::NothingToApprove { .. } => self.way_out(),
+            Self::Unmoved(unmoved) => unmoved.hint(),
         }
     }
 

@@ -6,10 +6,12 @@
 mod code;
 mod deadlock;
 mod hint;
+mod unmoved;
 mod words;
 
 pub use code::RefusalKind;
 pub use deadlock::{Deadlock, Step};
+pub use unmoved::Unmoved;
 
 use crate::id::{AgentId, ArtifactId, CapabilityId, Fence, HandoffId, TokenId, WorkflowId};
 use crate::lock::{FilePath, LockMode};
@@ -479,6 +481,9 @@ pub enum Refusal {
         /// Where it stands.
         state: &'static str,
     },
+    /// The work does not move: what it follows says no.
+    #[error(transparent)]
+    Unmoved(#[from] Unmoved),
     /// A digest that is none.
     #[error("the token digest is not 64 hexadecimal digits")]
     BadDigest,

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use super::Begins;
 use crate::command::{Pass, PassContext, PassKind, Recipient};
 use crate::limits::HOPS_REMEMBERED;
+use crate::machine::Step;
 use crate::refusal::{Deadlock, Refusal};
 use crate::workflow::{ContextHash, Hop};
 
@@ -17,6 +18,8 @@ pub(super) fn context(pass: &Pass) -> ContextHash {
         reason: &'a str,
         context: &'a PassContext,
         to_agents: &'a [Recipient],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        step: Option<&'a Step>,
     }
     let mut context = pass.context.clone();
     // How it is traced, what it may cost and what was used so far is not what it says.
@@ -27,6 +30,7 @@ pub(super) fn context(pass: &Pass) -> ContextHash {
         context: &context,
         // Each may have a task of its own.
         to_agents: &pass.to_agents,
+        step: pass.step.as_deref(),
     };
     let bytes = serde_json_canonicalizer::to_vec(&travels).expect("plain data always serialises");
     let digest: [u8; 32] = Sha256::digest(&bytes).into();

@@ -41,7 +41,8 @@ pub(super) struct Begins<'a> {
 /// taken for a loop.
 pub(super) fn check(begins: &Begins<'_>) -> Result<Guarded, Refusal> {
     let counted = match begins.actor {
-        Actor::Agent(_) | Actor::OperatorAs(_) => true,
+        // What the error monitor tries again was counted when it began.
+        Actor::Agent(agent) | Actor::OperatorAs(agent) => *agent != AgentId::error_monitor(),
         Actor::Operator | Actor::Viewer | Actor::Coordinator => false,
     };
     if counted && begins.workflow.independent {

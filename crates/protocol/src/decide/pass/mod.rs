@@ -15,7 +15,7 @@ use crate::event::{Decision, Event, Guarded};
 use crate::handoff::{Delegation, Handoff, Kind, Priority, State, Terms, Trigger};
 use crate::id::{AgentId, CapabilityId, Fence, HandoffId, WorkflowId};
 use crate::limits::{CAPABILITIES_MAX, HANDOFFS_MAX, OPEN_HANDOFFS_MAX, VARIABLES_MAX};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, Unmoved};
 use crate::time::Timestamp;
 use crate::variables::Changes;
 use crate::workflow::{Hold, Workflow};
@@ -36,6 +36,7 @@ pub(super) fn decide(
         return Err(Refusal::TooMany { what: "shared variables", most: VARIABLES_MAX });
     }
     check::allowed(world, ask, pass)?;
+    rules_decide(world, pass)?;
     course::fits(pass.workflow.and_then(|id| world.workflows.get(&id)), &pass.context.report)?;
     let many = pass.kind == PassKind::Broadcast;
     if (many && pass.to_agent.is_some()) || (!many && !pass.to_agents.is_empty()) {
@@ -45,6 +46,18 @@ pub(super) fn decide(
         PassKind::Sequential | PassKind::Delegation => single::decide(world, ask, pass, now),
         PassKind::Broadcast => broadcast::decide(world, ask, pass, now),
         PassKind::Escalation => escalate::decide(world, ask, pass, now),
+    }
+}
+
+/// Refuses to let a holder of work with a definition choose who goes on with the whole of it.
+fn rules_decide(world: &World, pass: &Pass) -> Result<(), Refusal> {
+    let work = pass.workflow.and_then(|id| world.workflows.get(&id));
+    match work.and_then(|work| work.machine.as_ref()) {
+        Some(machine) if pass.kind == PassKind::Sequential && pass.step.is_none() => {
+            let (definition, state) = (machine.definition.clone(), machine.state.clone());
+            Err(Unmoved::RulesDecide { definition, state }.into())
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -243,6 +256,7 @@ fn terms(
         trigger: pass.trigger.unwrap_or(usual),
         priority: sender.priority,
         task: context.task_id.clone(),
+        step: pass.step.clone(),
         custom: context.custom.clone(),
         history: context.conversation_history.as_ref().and_then(History::body),
         transferred: transferred.map(Box::new),
