@@ -44,6 +44,8 @@ pub enum FlowStatus {
     Completed,
     /// Called off.
     Cancelled,
+    /// Over, because it could not be done.
+    Failed,
 }
 
 impl FlowStatus {
@@ -53,6 +55,7 @@ impl FlowStatus {
             Self::Open => "open",
             Self::Completed => "completed",
             Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
         }
     }
 }

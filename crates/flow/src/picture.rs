@@ -237,6 +237,7 @@ impl<'a> Draft<'a> {
         let by = self.node_of(&end.by);
         let (kind, word) = match self.flow.status {
             FlowStatus::Cancelled => (NodeKind::Cancelled, "cancelled"),
+            FlowStatus::Failed => (NodeKind::Cancelled, "failed"),
             FlowStatus::Completed | FlowStatus::Open => (NodeKind::Completed, "completed"),
         };
         let note = end.words.as_deref().map(plain);

@@ -34,6 +34,16 @@ pub struct Machine {
     pub path: Vec<StateName>,
 }
 
+/// What new work follows, and where it begins.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Following {
+    /// The version that is in force for it.
+    pub definition: DefinitionId,
+    /// Its first state.
+    pub state: StateName,
+}
+
 /// The task of a state, as it travels to the agent that is responsible.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,11 +158,11 @@ pub struct Failure {
 
 impl Machine {
     /// A machine at its beginning.
-    pub(crate) fn begun(definition: &Definition, at: Timestamp) -> Self {
-        let state = definition.start.clone();
-        let step = Step::of(definition, &state, None, None, 0);
+    pub(crate) fn begun(follows: &Following, at: Timestamp) -> Self {
+        let state = follows.state.clone();
+        let step = Step::nothing(&state);
         Self {
-            definition: definition.id(),
+            definition: follows.definition.clone(),
             state,
             since: at,
             step,
@@ -229,6 +239,22 @@ fn way(
 }
 
 impl Step {
+    /// A state in which there is nothing to do yet.
+    fn nothing(state: &StateName) -> Self {
+        let (rule, payload, timeout, accept_within) = Default::default();
+        Self {
+            state: state.clone(),
+            task: state.clone(),
+            rule,
+            payload,
+            attempt: 0,
+            timeout,
+            accept_within,
+            waits: false,
+            first: false,
+        }
+    }
+
     /// The task of a state.
     pub(crate) fn of(
         definition: &Definition,
@@ -240,7 +266,6 @@ impl Step {
         let spec = definition.states.get(state);
         let own = spec.and_then(|spec| spec.task.clone());
         Self {
-            state: state.clone(),
             task: own.unwrap_or_else(|| state.clone()),
             rule,
             payload,
@@ -248,7 +273,7 @@ impl Step {
             timeout: spec.and_then(|spec| spec.timeout),
             accept_within: spec.and(Some(definition.accept_within)),
             waits: spec.is_some_and(|spec| spec.wait.is_some()),
-            first: false,
+            ..Self::nothing(state)
         }
     }
 }

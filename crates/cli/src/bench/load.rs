@@ -162,6 +162,7 @@ pub(super) fn pass(worker: &AgentId) -> Command {
         audit: PassAudit::default(),
         routing: Routing::default(),
         matched: Default::default(),
+        step: None,
     }))
 }
 

@@ -87,6 +87,7 @@ impl Escalate {
             },
             routing: Default::default(),
             matched: Default::default(),
+            step: None,
         };
         let (reply, answer) = session.submit(Command::Pass(Box::new(pass)))?;
         super::passed::told(session, &reply, &answer)

@@ -357,6 +357,7 @@ impl Pass {
             },
             routing: Routing { on_rejection: routes.on_rejection, at_capacity: routes.at_capacity },
             matched: Default::default(),
+            step: None,
         })
     }
 }

@@ -78,6 +78,7 @@ impl Start {
                 (false, true) => Some(false),
                 (false, false) => None,
             },
+            definition: None,
         }))?;
         let answered = (&reply, &answer);
         let Some(id) = answer.workflow else { return told(session, answered, "", |_| None) };

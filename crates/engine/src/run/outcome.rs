@@ -261,6 +261,7 @@ impl Engine {
             audit: PassAudit { decision_rationale: Some(words), ..PassAudit::default() },
             routing: Default::default(),
             matched: Default::default(),
+            step: None,
         }));
         match self.submit(self.by_agent(held, command)).await {
             Ok(_) => Ok(true),

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::checks;
 use super::guards;
+use super::machine;
 use super::past::Ended;
 use super::sight::Sight;
 use super::{
@@ -127,6 +128,7 @@ pub(crate) fn handoff_view(
         line: handoff_line(id, workflow, handoff),
         timestamp: handoff.initiated_at,
         trigger: terms.trigger,
+        step: machine::step(workflow, handoff),
         context,
         validation: ValidationView {
             required_capabilities: terms.required_capabilities.clone(),
@@ -297,7 +299,7 @@ pub(crate) fn workflow_view(
     let status = match ended.map(|ended| &ended.ending) {
         None => "in_progress",
         Some(Ending::Completed { .. }) => "complete",
-        Some(Ending::Cancelled { .. }) => "failed",
+        Some(Ending::Cancelled { .. } | Ending::Failed { .. }) => "failed",
     };
     if let Some(ended) = ended {
         line.status = ended.ending.word().to_owned();
@@ -337,6 +339,7 @@ pub(crate) fn workflow_view(
         broadcasts: kinds::broadcasts(sight),
         tokens_consumed: workflow.tokens_consumed,
         account: guards::account(sight),
+        machine: machine::view(world, workflow, ended.is_some()),
         workflow_state: workflow.course.workflow_state.clone(),
         metrics: workflow.course.metrics.clone(),
     }

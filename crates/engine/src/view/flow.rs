@@ -109,6 +109,7 @@ pub(crate) fn flow(
             None => FlowStatus::Open,
             Some(Ending::Completed { .. }) => FlowStatus::Completed,
             Some(Ending::Cancelled { .. }) => FlowStatus::Cancelled,
+            Some(Ending::Failed { .. }) => FlowStatus::Failed,
         },
         started_by: workflow.started_by.clone(),
         started_at: workflow.started_at,
@@ -123,7 +124,7 @@ pub(crate) fn flow(
 fn end(ended: &Ended) -> FlowEnd {
     let words = match &ended.ending {
         Ending::Completed { note, .. } => note.as_ref().map(ToString::to_string),
-        Ending::Cancelled { reason } => Some(reason.to_string()),
+        Ending::Cancelled { reason } | Ending::Failed { reason, .. } => Some(reason.to_string()),
     };
     FlowEnd { at: ended.at, by: ended.by.clone(), words }
 }

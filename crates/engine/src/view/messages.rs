@@ -58,6 +58,12 @@ pub enum MessageType {
     BroadcastDecided,
     /// A person said yes to a handoff.
     HandoffApproved,
+    /// Work began that follows a definition, and somebody got its first task.
+    TaskAssigned,
+    /// Work with a definition went on to its next state.
+    StateChanged,
+    /// A definition became known.
+    WorkflowDefined,
     /// A person changed what the work may use.
     LimitsChanged,
     /// A holder goes on alone.
@@ -87,8 +93,11 @@ impl MessageType {
             Self::AgentHandoff => &["initiated", "rerouted", "reassigned"],
             Self::TaskCreated => &["started"],
             Self::TaskStarted => &["accepted"],
-            Self::TaskCompleted => &["completed", "closed"],
-            Self::TaskFailed => &["failed"],
+            Self::TaskCompleted => &["completed", "closed", "moved"],
+            Self::TaskFailed => &["failed", "step_failed", "closed"],
+            Self::TaskAssigned => &["initiated"],
+            Self::StateChanged => &["moved"],
+            Self::WorkflowDefined => &["defined"],
             Self::TaskCancelled => &["closed"],
             Self::TaskProgress => &["progressed"],
             Self::TaskSuspended => &["escalated"],
@@ -292,9 +301,16 @@ fn source(by: &str) -> &str {
 fn kind(event: &Event) -> Option<MessageType> {
     Some(match event {
         Event::Started { .. } => MessageType::TaskCreated,
+        Event::Initiated { terms, .. } if terms.step.as_ref().is_some_and(|step| step.first) => {
+            MessageType::TaskAssigned
+        }
         Event::Initiated { .. } | Event::Rerouted { .. } | Event::Reassigned { .. } => {
             MessageType::AgentHandoff
         }
+        Event::Moved(moved) if moved.completes => MessageType::TaskCompleted,
+        Event::Moved(_) => MessageType::StateChanged,
+        Event::StepFailed(_) => MessageType::TaskFailed,
+        Event::Defined(_) => MessageType::WorkflowDefined,
         Event::Accepted { .. } => MessageType::TaskStarted,
         Event::Returned { .. } => MessageType::TaskReturned,
         Event::Unverified { .. } => MessageType::TaskUnverified,
@@ -302,6 +318,7 @@ fn kind(event: &Event) -> Option<MessageType> {
         Event::Failed { .. } => MessageType::TaskFailed,
         Event::Closed { ending: Ending::Completed { .. }, .. } => MessageType::TaskCompleted,
         Event::Closed { ending: Ending::Cancelled { .. }, .. } => MessageType::TaskCancelled,
+        Event::Closed { ending: Ending::Failed { .. }, .. } => MessageType::TaskFailed,
         Event::Progressed { .. } => MessageType::TaskProgress,
         Event::Escalated { .. } => MessageType::TaskSuspended,
         Event::Reclaimed { .. } => MessageType::TaskReclaimed,

@@ -5,6 +5,7 @@ mod checks;
 mod flow;
 mod guards;
 mod kinds;
+mod machine;
 mod messages;
 mod past;
 mod proof;
@@ -20,6 +21,7 @@ pub(crate) use flow::{Tale, flow};
 pub(crate) use guards::waits_for_a_person;
 pub use guards::{AccountView, ApprovalView};
 pub(crate) use kinds::status;
+pub use machine::{MachineView, WaitView};
 pub use messages::{
     Message, MessageContext, MessageHandoff, MessageTask, MessageType, Payload, message,
 };
@@ -42,6 +44,7 @@ use baton_protocol::handoff::{
 };
 use baton_protocol::id::{AgentId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId};
 use baton_protocol::lock::{FilePath, LockMode};
+use baton_protocol::machine::Step;
 use baton_protocol::open::OpenKeys;
 use baton_protocol::policy::Breaker;
 use baton_protocol::text::Text;
@@ -171,6 +174,9 @@ pub struct HandoffView {
     pub timestamp: Timestamp,
     /// What set it off.
     pub trigger: Trigger,
+    /// The task that a rule made of it, in work with a definition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Step>,
     /// What travels with it.
     pub context: ContextView,
     /// What the receiver must be.
@@ -346,6 +352,9 @@ pub struct WorkflowView {
     /// What it may use, and what it has used.
     #[serde(default)]
     pub account: AccountView,
+    /// Where it stands in its definition, if it follows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineView>,
     /// How far it is, as its holders reported.
     #[serde(default)]
     pub workflow_state: WorkflowState,

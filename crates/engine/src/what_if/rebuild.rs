@@ -143,6 +143,7 @@ fn passed(terms: &Terms, guarded: &Guarded, kind: PassKind, now: Timestamp) -> P
         },
         routing: terms.routing,
         matched: Default::default(),
+        step: terms.step.clone(),
     }
 }
 

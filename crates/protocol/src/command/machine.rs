@@ -57,6 +57,14 @@ pub struct RaiseSignal {
     pub payload: Option<PayloadJson>,
 }
 
+/// Looks whether work goes on by itself. Only Baton itself asks this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stir {
+    /// Which work.
+    pub workflow: WorkflowId,
+}
+
 /// Moves work to another state. Only a person asks this: agents report results, and rules decide.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ mod writing;
 
 pub use guarding::{Approve, Deny, FallBack, ResetBreaker, SetLimits, Used};
 pub use history::{History, Messages};
-pub use machine::{FailStep, Follows, MoveTo, RaiseSignal};
+pub use machine::{FailStep, Follows, MoveTo, RaiseSignal, Stir};
 pub use object::{CommandObject, Goto, Next, ObjectError, Send, Sends, Update};
 pub use pass::{Pass, PassAudit, PassContext, PassKind, PassValidation, Recipient, ReturnProtocol};
 pub use returning::{ContextUpdates, GiveBack, ResultContent, ReturnAudit};
@@ -159,6 +159,9 @@ pub enum Command {
     RaiseSignal(Box<RaiseSignal>),
     /// Move work to another state.
     MoveTo(MoveTo),
+    /// Look whether work goes on by itself. Only Baton itself asks this.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Stir(Stir),
 }
 
 /// Which state a command is about.
@@ -261,6 +264,7 @@ impl Command {
             Command::FailStep(fail) => Target::Workflow(fail.workflow),
             Command::RaiseSignal(raise) => Target::Workflow(raise.workflow),
             Command::MoveTo(to) => Target::Workflow(to.workflow),
+            Command::Stir(stir) => Target::Workflow(stir.workflow),
             Command::Progress(Progress { workflow, .. })
             | Command::Complete(Complete { workflow, .. })
             | Command::CancelWorkflow(CancelWorkflow { workflow, .. })

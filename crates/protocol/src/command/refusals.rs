@@ -136,6 +136,7 @@ impl Command {
             Self::FailStep(_) => "fail_step",
             Self::RaiseSignal(_) => "raise_signal",
             Self::MoveTo(_) => "move_to",
+            Self::Stir(_) => "stir",
         }
     }
 
@@ -143,7 +144,7 @@ impl Command {
     /// nothing for a name that no command has. Groups may name a code twice.
     pub fn refusals(name: &str) -> &'static [Codes] {
         match name {
-            "start" => &[AGENT, VARIABLES, START, MOVES, PASS, GUARDS],
+            "start" => &[AGENT, VARIABLES, START, &["unknown-definition"]],
             "pass" => &[WORKFLOW, HOLD, VARIABLES, PASS, GUARDS, &["rules-decide"]],
             "accept" => {
                 &[HANDOFF, ANSWER, &["approval-void", "at-capacity", "economic-limit-exceeded"]]
@@ -174,7 +175,7 @@ impl Command {
             "cancel_workflow" => &[WORKFLOW, &["not-yours"]],
             "reassign" => &[WORKFLOW, HANDOFF, AGENT, OPERATOR, REASSIGN],
             "report_health" => &[AGENT, &["operator-only"]],
-            "set_variables" => &[WORKFLOW, HOLD, VARIABLES, MOVES, PASS, GUARDS],
+            "set_variables" => &[WORKFLOW, HOLD, VARIABLES],
             "add_artifact" => &[WORKFLOW, HOLD, &["too-many"]],
             "mark_artifact" => &[WORKFLOW, HOLD, &["unknown-artifact"]],
             "lock" => &[WORKFLOW, HOLD, &["deadlock-detected", "file-locked", "too-many"]],
@@ -183,7 +184,7 @@ impl Command {
             "issue_token" => &[AGENT, OPERATOR, &["bad-digest", "too-many", "view-of-agent"]],
             "revoke_token" => &[AGENT, OPERATOR, &["unknown-token"]],
             "wake" | "undelivered" | "checked" => &[HANDOFF, COORDINATOR],
-            "wake_hold" => &[WORKFLOW, COORDINATOR],
+            "wake_hold" | "stir" => &[WORKFLOW, COORDINATOR],
             "settle" => &[COORDINATOR],
             "prune" | "report_tag" => &[OPERATOR],
             "set_policy" => &[OPERATOR, &["bad-rule", "rule-twice", "too-many"]],

@@ -44,7 +44,7 @@ pub use guard::reroute::{Moves, asked_again};
 pub use machine::{Judged, Said, Stirred, advance, rests, stirred};
 
 use crate::command::{Actor, Command, Submission};
-use crate::event::Decision;
+use crate::event::{Decision, StreamId};
 use crate::refusal::{Refusal, Unmoved};
 use crate::time::Timestamp;
 use crate::world::World;
@@ -58,7 +58,9 @@ fn unjudged(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision,
             let signal = work.signal.clone();
             Err(Unmoved::NoRuleHolds { definition, state, signal, tried }.into())
         }
-        None => Err(Refusal::CoordinatorOnly),
+        None => {
+            Ok(Decision { stream: StreamId::Workspace, events: Vec::new(), effects: Vec::new() })
+        }
     }
 }
 
@@ -114,7 +116,7 @@ fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Re
         Command::ReportTag(moved) => tag::report(ask, moved),
         Command::Define(definition) => machine::define(world, ask, definition),
         // Whoever can judge rules looks whether they stir something first.
-        Command::FailStep(_) | Command::RaiseSignal(_) | Command::MoveTo(_) => {
+        Command::FailStep(_) | Command::RaiseSignal(_) | Command::MoveTo(_) | Command::Stir(_) => {
             unjudged(world, ask, now)
         }
     }

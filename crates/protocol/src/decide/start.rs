@@ -7,6 +7,7 @@ use crate::definition::Definition;
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Constraints, Priority};
 use crate::limits::HANDOFFS_ALLOWED_MAX;
+use crate::machine::Following;
 use crate::policy::Asked;
 use crate::refusal::{Refusal, Unmoved};
 use crate::text::Text;
@@ -24,15 +25,19 @@ pub(super) fn decide(
     let about = (&start.title, start.priority, &start.constraints);
     let asked = (start.class, start.enable_handoffs);
     let followed = start.definition.as_ref().map(|follows| find(world, follows)).transpose()?;
+    for state in followed.into_iter().flat_map(|definition| definition.states.values()) {
+        state.agent.as_ref().map(|agent| world.agent(agent)).transpose()?;
+    }
     let limited = followed.map(|definition| limited(definition, &start.constraints));
     let about = (about.0, about.1, limited.as_ref().unwrap_or(&start.constraints));
     let mut event = begin(world, ask, about, asked, &start.variables, now)?;
     if let Event::Started { follows, done_by, .. } = &mut event
         && let Some(definition) = followed
     {
-        *follows = Some(definition.id());
-        // Whoever begins it passes it on at once.
-        *done_by = None;
+        let state = definition.start.clone();
+        *follows = Some(Following { definition: definition.id(), state });
+        // Whoever begins it passes it on at once; should that be lost, its time is up already.
+        *done_by = Some(now);
     }
     let stream = StreamId::Workflow(ask.id.workflow());
     Ok(Decision { stream, events: vec![event], effects: Vec::new() })

@@ -19,7 +19,7 @@ use crate::account::Limits;
 use crate::agent::{Health, Profile, Token};
 use crate::artifact::{Artifact, ArtifactStatus};
 use crate::course::Report;
-use crate::definition::{Definition, DefinitionId};
+use crate::definition::Definition;
 use crate::effect::EffectId;
 use crate::handoff::{
     Aggregation, Cause, Constraints, Detail, Due, Evidence, Priority, Return, Terms, Trigger,
@@ -28,7 +28,7 @@ use crate::id::{
     AgentId, ArtifactId, CapabilityId, Fence, GroupId, HandoffId, TokenId, WorkflowId,
 };
 use crate::lock::{FilePath, LockMode};
-use crate::machine::Failure;
+use crate::machine::{Failure, Following};
 use crate::policy::{Breaker, Policy, Usage};
 use crate::tag::TagMove;
 use crate::text::Text;
@@ -67,7 +67,7 @@ pub enum Event {
         independent: bool,
         /// The definition that it follows, if it does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        follows: Option<DefinitionId>,
+        follows: Option<Following>,
     },
     /// A handoff began.
     Initiated {

@@ -29,7 +29,10 @@ pub struct Moved {
     pub by: AgentId,
     /// Why.
     pub reason: Text,
-    /// What came of the step before.
+    /// Whether its agent was done with the step before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub completes: bool,
+    /// What came of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Body>,
     /// Variables that were written with it.
@@ -67,6 +70,7 @@ impl Moved {
             step,
             signal,
             by,
+            completes: false,
             reason: crate::machine::fixed("it goes on"),
             result,
             variables: Changes::new(),

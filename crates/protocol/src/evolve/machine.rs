@@ -32,8 +32,7 @@ pub(super) fn defined(world: &mut World, definition: &Definition, at: Timestamp)
 /// Work began that may follow a definition.
 pub(super) fn begun(world: &mut World, id: WorkflowId, event: &Event, at: Timestamp) {
     let Event::Started { follows: Some(follows), .. } = event else { return };
-    let Some(definition) = world.definitions.get(follows) else { return };
-    let machine = Machine::begun(definition, at);
+    let machine = Machine::begun(follows, at);
     with_workflow(world, id, |workflow| workflow.machine = Some(Box::new(machine)));
     course(world, id);
 }
@@ -101,9 +100,10 @@ pub(super) fn failed(world: &mut World, id: WorkflowId, failure: &Failure) {
 fn course(world: &mut World, id: WorkflowId) {
     let Some(workflow) = world.workflows.get_mut(&id) else { return };
     let Some(machine) = &workflow.machine else { return };
-    let Some(definition) = world.definitions.get(&machine.definition) else { return };
     let label = |state: &StateName| state.as_str().parse::<Label>().ok();
-    let ahead = machine.ahead(definition);
+    // Whoever reads old records may not have the definition at hand.
+    let definition = world.definitions.get(&machine.definition);
+    let ahead = definition.map(|definition| machine.ahead(definition)).unwrap_or_default();
     workflow.course.workflow_state = WorkflowState {
         phase: label(&machine.state),
         next_phase: ahead.first().and_then(label),

@@ -22,6 +22,7 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         trigger: Default::default(),
         priority: LEVELS[level],
         task: None,
+        step: None,
         custom: Default::default(),
         history: None,
         transferred: None,

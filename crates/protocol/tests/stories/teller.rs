@@ -8,7 +8,6 @@ use baton_protocol::event::{Decision, Event};
 use baton_protocol::handoff::{Due, Kind, Priority};
 use baton_protocol::id::{CommandId, HandoffId, WorkflowId};
 use baton_protocol::time::{Allowance, Timestamp};
-use baton_protocol::workflow::Ending;
 use baton_protocol::{Timer, World, decide, evolve};
 use serde_json::{Value, json};
 
@@ -417,11 +416,7 @@ impl Teller {
                 format!("{} failed: {}{}", h(handoff), said(detail), freed(released))
             }
             Event::Closed { by, ending, released, .. } => {
-                let how = match ending {
-                    Ending::Completed { .. } => "completed",
-                    Ending::Cancelled { .. } => "cancelled",
-                };
-                format!("workflow {how} by {by}{}", freed(released))
+                format!("workflow {} by {by}{}", ending.word(), freed(released))
             }
             Event::VariablesSet { changes, .. } => {
                 let named = |(name, value): (&_, &baton_protocol::text::VariableValue)| {

@@ -46,12 +46,15 @@ pub fn advance(
     let definition = || work.machine.definition.clone();
     let state = || work.machine.state.clone();
     match (&work.said, &judged.verdict) {
-        (Said::Begins, _) => go.to(&go.first()?),
+        (Said::Begins, _) => go.again(&go.first()?),
         (Said::Person(to), _) => go.to(&Choice::of_person(to)),
         (_, Verdict::Chosen(chosen)) if chosen.to == Some(AgentId::error_monitor()) => {
             go.fails(go.error(&chosen.reason), Some(chosen))
         }
         (Said::Retry(_), Verdict::Chosen(chosen)) => go.again(&Choice::of_rule(chosen)),
+        (Said::Waited | Said::TimeUp(_), Verdict::Chosen(chosen)) => {
+            go.again(&Choice::of_rule(chosen))
+        }
         (_, Verdict::Chosen(chosen)) => go.to(&Choice::of_rule(chosen)),
         (Said::Retry(failure), Verdict::None { .. }) => {
             let words = format!("try {} again: {}", failure.state, failure.error.error_message);
@@ -68,11 +71,19 @@ pub fn advance(
             let words = format!("rule {rule}: {why} (after {})", error.error_message);
             go.fails(ErrorReport::found("rule_broken", &words, false), None)
         }
-        (Said::Done(_) | Said::Signal(_) | Said::Waited, Verdict::Broken { rule, why }) => {
+        (Said::Waited, Verdict::Broken { rule, why }) => {
+            let words = format!("rule {rule}: {why}");
+            go.fails(ErrorReport::found("rule_broken", &words, false), None)
+        }
+        (Said::Waited, Verdict::None { .. }) => {
+            let words = format!("no rule holds for {} in {}", work.signal, work.machine.state);
+            go.fails(ErrorReport::found("no_rule_holds", &words, false), None)
+        }
+        (Said::Done(_) | Said::Signal(_), Verdict::Broken { rule, why }) => {
             let (rule, why) = (rule.clone(), why.to_string());
             Err(Unmoved::RuleBroken { definition: definition(), rule, why }.into())
         }
-        (Said::Done(_) | Said::Signal(_) | Said::Waited, Verdict::None { tried }) => {
+        (Said::Done(_) | Said::Signal(_), Verdict::None { tried }) => {
             let (signal, tried) = (work.signal.clone(), tried.clone());
             let (definition, state) = (definition(), state());
             Err(Unmoved::NoRuleHolds { definition, state, signal, tried }.into())
@@ -198,7 +209,7 @@ impl Go<'_> {
         Ok(Decision { stream: StreamId::Workflow(id), events, effects })
     }
 
-    /// The step is tried again. Should nobody be allowed to take it, that is one more failure.
+    /// It goes on without anybody to ask. Should nobody be allowed to take it, that is a failure.
     fn again(&self, choice: &Choice) -> Result<Decision, Refusal> {
         self.to(choice).or_else(|refusal| {
             let error = ErrorReport::found("handoff_refused", &refusal.to_string(), true);
@@ -240,7 +251,12 @@ impl Go<'_> {
         let (mut events, effects) = ended.all();
         let moved = self.moved(choice)?;
         let (result, usage) = (moved.result.clone(), moved.usage.clone());
-        events.push(Event::Moved(Box::new(Moved { result: None, usage: None, ..moved })));
+        events.push(Event::Moved(Box::new(Moved {
+            result: None,
+            usage: None,
+            completes: false,
+            ..moved
+        })));
         let reason = choice.reason.clone();
         let ending = match end {
             End::Completed => {
@@ -375,6 +391,7 @@ impl Go<'_> {
             artifacts,
             report,
             usage,
+            completes: matches!(self.work.said, Said::Done(_)),
             ..Moved::ending(machine.state.clone(), Box::new(step), by)
         })
     }

@@ -140,6 +140,10 @@ pub fn stirred<'a>(
             let work = defined(world, to.workflow)?;
             Ok(Some(Stirred { said: Said::Person(to), ..work }))
         }
+        Command::Stir(stir) => {
+            holder::coordinator_only(ask)?;
+            Ok(rests(world, stir.workflow))
+        }
         Command::WakeHold(wake) => {
             holder::coordinator_only(ask)?;
             Ok(of(world, wake.workflow).and_then(|work| time_up(work, wake.fence, now)))
@@ -267,6 +271,9 @@ fn time_up(work: Stirred<'_>, fence: Fence, now: Timestamp) -> Option<Stirred<'_
         let failure = work.machine.failure()?;
         let (from, signal) = (AgentId::error_monitor(), SignalName::error_retry());
         return Some(Stirred { from, signal, said: Said::Retry(failure), ..work });
+    }
+    if work.machine.path.is_empty() && !work.machine.step.first {
+        return Some(Stirred { said: Said::Begins, ..work });
     }
     let state: &StateName = &work.machine.state;
     let message = format!("{state} took longer than it may: its time was up at {due}");
