@@ -32,6 +32,11 @@ impl ManualClock {
         Self(AtomicI64::new(start.as_micros()))
     }
 
+    /// Moves it to this moment.
+    pub fn set(&self, at: Timestamp) {
+        self.0.store(at.as_micros(), Ordering::SeqCst);
+    }
+
     /// Moves it on.
     pub fn pass(&self, span: Allowance) {
         self.0.fetch_add(span.as_micros(), Ordering::SeqCst);

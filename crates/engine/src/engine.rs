@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_protocol::command::{Actor, Command, History, Messages, Submission, Wake};
 use baton_protocol::event::{Event, StreamId};
@@ -14,12 +15,14 @@ use baton_protocol::time::Timestamp;
 use baton_store::{
     Embedded, Ledger, LedgerError, Observer, Recorded, Request, Synced, TransactError,
 };
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::clock::{Clock, SystemClock};
 use crate::credentials::Credentials;
 use crate::heartbeat::Seen;
 use crate::judge::{Judge, check_policy};
+use crate::machine::{check_definition, may_stir};
 use crate::meter::Meter;
 use crate::pack::Packing;
 use crate::query::QueryError;
@@ -124,18 +127,26 @@ impl Engine {
         let submission = self.pack(submission).await?;
         // Before large bodies go beside the ledger, where they would not be seen.
         let masks = Meter::masks(&submission.command);
-        let submission = self.look_up(self.stow(submission).await?).await?;
+        let (submission, large) = self.stow(submission).await?;
+        let submission = self.look_up(submission).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
         let (actor, target) = (submission.actor.clone(), submission.target());
         let judge = self.judge.clone();
+        let may = Arc::new(AtomicBool::new(false));
+        let stirs = may.clone();
         let request = Request {
             target: target.clone(),
             command: submission.id,
             asked,
             by: by(&submission.actor),
             now: self.clock.now(),
-            decide: Box::new(move |world, now| judge.decide(world, &submission, now)),
+            decide: Box::new(move |world, now| {
+                let decision = judge.decide(world, &submission, large.as_ref(), now)?;
+                // It may be decided again after a conflict; the last word counts.
+                stirs.store(may_stir(world, &decision), Ordering::Relaxed);
+                Ok(decision)
+            }),
         };
         let recorded = match self.ledger.transact(request).await {
             Err(TransactError::Refused(refusal)) => {
@@ -148,10 +159,13 @@ impl Engine {
         self.credentials.note(&recorded.events);
         self.meter.used(&actor.agent(), &recorded.events);
         self.meter.masked(masks);
-        match recorded.asked == asked {
-            true => Ok(answer(recorded)),
-            false => Err(Refusal::KeyReused.into()),
+        if recorded.asked != asked {
+            return Err(Refusal::KeyReused.into());
         }
+        if let (true, StreamId::Workflow(id)) = (may.load(Ordering::Relaxed), &recorded.stream) {
+            self.stir(*id, recorded.seq).await?;
+        }
+        Ok(answer(recorded))
     }
 
     /// Adds what only history knows to a command that is about what is over, and reads the rules of
@@ -161,6 +175,11 @@ impl Engine {
             (&submission.command, &submission.actor)
         {
             check_policy(policy)?;
+        }
+        if let (Command::Define(definition), Actor::Operator) =
+            (&submission.command, &submission.actor)
+        {
+            check_definition(definition)?;
         }
         if let (Command::Prune(prune), Actor::Operator) =
             (&mut submission.command, &submission.actor)
@@ -200,7 +219,12 @@ impl Engine {
     }
 
     /// Keeps large bodies beside the ledger, so that the record can name them.
-    async fn stow(&self, mut submission: Submission) -> Result<Submission, LedgerError> {
+    /// Returns what was so large, for rules that look at it.
+    async fn stow(
+        &self,
+        mut submission: Submission,
+    ) -> Result<(Submission, Option<Value>), LedgerError> {
+        let mut large = None;
         let body = match &mut submission.command {
             Command::Pass(pass) => match &mut pass.context.conversation_history {
                 Some(History { messages: Messages::Packed(body), .. }) => Some(body),
@@ -218,9 +242,12 @@ impl Engine {
             let bytes = json.as_value().to_string().into_bytes();
             let size = bytes.len() as u64;
             let hash = self.ledger.put_blob(bytes).await?;
-            *body = Body::Blob(BlobRef { sha256: hash.to_string(), bytes: size });
+            let blob = Body::Blob(BlobRef { sha256: hash.to_string(), bytes: size });
+            if let Body::Inline(json) = std::mem::replace(body, blob) {
+                large = Some(json.into());
+            }
         }
-        Ok(submission)
+        Ok((submission, large))
     }
 
     /// Tells whenever something was recorded. It closes when the ledger stops, which is for good.

@@ -16,8 +16,10 @@ use baton_protocol::refusal::Refusal;
 use baton_protocol::text::Text;
 use baton_protocol::time::Timestamp;
 use baton_protocol::workflow::Workflow;
-use baton_protocol::{Moves, World, asked_again, decide, plain};
+use baton_protocol::{Moves, World, asked_again, decide, plain, stirred};
+use serde_json::Value;
 
+use crate::machine::Machines;
 use crate::rules::{Facts, Rule, RuleError};
 
 /// The approval rules of a policy, read once.
@@ -128,22 +130,35 @@ pub fn check_policy(policy: &Policy) -> Result<(), Refusal> {
 }
 
 /// Remembers the rules of the policy that is in force.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Judge {
     latest: Mutex<Option<Arc<Rules>>>,
+    machines: Machines,
 }
 
 impl Judge {
-    /// Decides what `ask` leads to, with what the rules of the world's policy say of it.
+    /// Decides what `ask` leads to, with what the rules of the world's policy and of the work's
+    /// definition say of it. `given` is a result that was too large for a record.
     pub(crate) fn decide(
         &self,
         world: &World,
         ask: &Submission,
+        given: Option<&Value>,
         now: Timestamp,
     ) -> Result<Decision, Refusal> {
-        match world.policy.approval.is_empty() {
-            true => decide(world, ask, now),
-            false => decided(&self.rules(&world.policy), world, ask, now),
+        // A command object is judged as what it comes to.
+        let ask = plain(world, ask, now)?;
+        let free = world.policy.approval.is_empty();
+        if let Some(work) = stirred(world, &ask, now)? {
+            let approval = |decision: &Decision| match free {
+                true => BTreeMap::new(),
+                false => judged(&self.rules(&world.policy), world, decision, now),
+            };
+            return self.machines.advanced((world, now), &ask, &work, given, approval);
+        }
+        match free {
+            true => decide(world, &ask, now),
+            false => decided(&self.rules(&world.policy), world, &ask, now),
         }
     }
 

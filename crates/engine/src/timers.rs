@@ -50,6 +50,9 @@ impl Engine {
         let mut changes = self.changes();
         // Whoever could not reach us while we were gone gets a word in before its time is up.
         tokio::time::sleep(START_GRACE).await;
+        if let Err(failure) = self.stir_all().await {
+            tracing::warn!(%failure, "could not look at work that waits");
+        }
         loop {
             if let Err(failure) = self.wake_due().await {
                 tracing::warn!(%failure, "could not wake what is due");

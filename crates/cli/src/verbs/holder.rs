@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::value::{Assignment, Id, Product, body, body_file, changes, word};
+use crate::verbs::step::moved;
 use crate::verbs::told::told;
 use crate::verbs::used::Used;
 
@@ -168,9 +169,11 @@ fn content(content_type: ContentType, value: Value, name: &str) -> Result<Result
     Ok(ResultContent { content_type, body: body(value, name)? })
 }
 
-/// End a workflow
+/// End a workflow, or the step at hand
 ///
 /// Its last holder says that the work is done. Every handoff of it must be over.
+/// In work that follows a definition it is the step that is done: the rules look at
+/// the result and say who goes on.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -210,7 +213,8 @@ impl Complete {
                 let sentence = format!("{} {}", ending.word(), workflow.short());
                 Some((workflow.to_string(), sentence))
             }
-            _ => None,
+            // In work with a definition one step is done, and the rules say what follows.
+            other => moved(workflow, other),
         })?;
         session.next(&[format!("baton show {}", workflow.short())]);
         Ok(())

@@ -39,6 +39,7 @@ mod serve;
 mod show;
 mod start;
 mod stats;
+mod step;
 mod switch;
 mod tag;
 mod token;
@@ -85,6 +86,8 @@ pub(crate) enum Verb {
     Return(holder::Return),
     Decide(escalate::Decide),
     Complete(holder::Complete),
+    Fail(Box<step::Fail>),
+    Signal(step::Signal),
     Vars(vars::Vars),
     Artifact(artifact::Artifact),
     Switch(Box<switch::Switch>),
@@ -159,6 +162,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Return(give) => give.run(&session(global, out)?),
         Verb::Decide(decide) => decide.run(&session(global, out)?),
         Verb::Complete(complete) => complete.run(&session(global, out)?),
+        Verb::Fail(fail) => fail.run(&session(global, out)?),
+        Verb::Signal(signal) => signal.run(&session(global, out)?),
         Verb::Vars(vars) => vars.run(&session(global, out)?),
         Verb::Artifact(artifact) => artifact.run(&session(global, out)?),
         Verb::Lock(lock) => lock.run(&session(global, out)?),

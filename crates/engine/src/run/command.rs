@@ -127,6 +127,11 @@ fn came_to(status: ExitStatus, said: &Said, tail: &str) -> Outcome {
         "" => ending,
         tail => format!("{ending}; its output ends with:\n{tail}"),
     };
+    // An agent at a step of a definition may say itself what went wrong.
+    let said = serde_json::from_slice::<serde_json::Value>(&said.bytes).ok();
+    if let Some(error) = said.filter(super::step::is_error) {
+        return Outcome::failed(&why, error);
+    }
     let (code, signal) = (status.code(), status.signal());
     Outcome::failed(&why, json!({ "exit_code": code, "signal": signal, "output_tail": tail }))
 }

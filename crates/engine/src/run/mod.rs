@@ -13,6 +13,7 @@ mod orphan;
 mod outcome;
 mod output;
 mod sign;
+mod step;
 mod summarise;
 pub(crate) mod web;
 

@@ -12,6 +12,7 @@ use baton_protocol::time::Timestamp;
 use baton_store::{LedgerError, Scope};
 use serde_json::Value;
 
+use super::step;
 use crate::engine::{Engine, SubmitError};
 
 /// What an agent holds that Baton works for.
@@ -46,6 +47,8 @@ pub(super) enum Standing {
 pub(super) enum Part {
     /// The whole.
     Owner,
+    /// The whole, at one step of its definition.
+    Step,
     /// A question.
     Question,
     /// A subtask.
@@ -107,7 +110,7 @@ impl Outcome {
         })
     }
 
-    fn words(&self) -> Option<Text> {
+    pub(super) fn words(&self) -> Option<Text> {
         self.note.as_ref().and_then(|note| words(note))
     }
 }
@@ -156,6 +159,7 @@ impl Engine {
             let part = match brought.map(|handoff| &handoff.terms.kind) {
                 Some(Kind::Escalation(_)) => Part::Question,
                 Some(Kind::Delegation(_) | Kind::Broadcast(_)) => Part::Subtask,
+                Some(Kind::Sequential) | None if workflow.machine.is_some() => Part::Step,
                 Some(Kind::Sequential) | None => Part::Owner,
             };
             Standing::Held { part, due: hold.due }
@@ -195,7 +199,12 @@ impl Engine {
                 Standing::Held { part, .. } => part,
             };
             let failed = outcome.status == ReturnStatus::Failed;
-            if failed && part != Part::Subtask {
+            let asks = match part {
+                Part::Owner | Part::Question => true,
+                // What becomes of these is said by whoever passed them, or by rules.
+                Part::Subtask | Part::Step => false,
+            };
+            if failed && asks {
                 if self.raise(held, &outcome).await? {
                     return Ok(Told::Asked);
                 }
@@ -209,6 +218,7 @@ impl Engine {
             }
             let command = match (&outcome.object, part, failed) {
                 (Some(object), ..) => Ok(going(held, object)),
+                (None, Part::Step, _) => step::told(held, &outcome),
                 (None, Part::Owner, true) => return self.noted(held, &outcome).await,
                 (None, Part::Owner, false) => completing(held, &outcome),
                 (None, Part::Question | Part::Subtask, _) => returning(held, &outcome),
@@ -350,7 +360,7 @@ fn going(held: &Held, object: &CommandObject) -> Command {
     Command::Goto(Box::new(object.clone().about(held.workflow, Some(held.fence))))
 }
 
-fn completing(held: &Held, outcome: &Outcome) -> Result<Command, String> {
+pub(super) fn completing(held: &Held, outcome: &Outcome) -> Result<Command, String> {
     let result = outcome.content.as_ref().map(|(_, value)| body(value)).transpose()?;
     let (workflow, fence) = (held.workflow, Some(held.fence));
     let (context_updates, used) = Default::default();

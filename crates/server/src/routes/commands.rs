@@ -45,6 +45,10 @@ pub(super) const NAMES: &[&str] = &[
     "set_limits",
     "fall_back",
     "report_tag",
+    "define",
+    "fail_step",
+    "raise_signal",
+    "move_to",
 ];
 
 pub(super) fn routes(api: Api) -> Api {

@@ -7,6 +7,7 @@ mod audit;
 mod batch;
 mod commands;
 mod coordinator;
+mod definitions;
 mod described;
 mod events;
 mod guards;
@@ -82,6 +83,7 @@ fn all() -> Api {
     let api = handoffs::routes(api);
     let api = inbox::routes(api);
     let api = approvals::routes(api);
+    let api = definitions::routes(api);
     let api = guards::routes(api);
     let api = locks::routes(api);
     let api = agents::routes(api);

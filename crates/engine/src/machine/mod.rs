@@ -1,0 +1,180 @@
+//! Work with a definition: its rules are judged on the states that decide it, at the same moment,
+//! and what they came to is recorded with the move.
+
+mod facts;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use baton_protocol::command::{Actor, Command, Stir, Submission};
+use baton_protocol::definition::{Definition, DefinitionId, RuleId, Verdict};
+use baton_protocol::event::{Decision, Event, StreamId};
+use baton_protocol::id::{AgentId, CommandId, WorkflowId};
+use baton_protocol::policy::Matched;
+use baton_protocol::refusal::{Refusal, Unmoved};
+use baton_protocol::time::Timestamp;
+use baton_protocol::{Judged, Said, Stirred, World, advance, rests};
+use baton_rules::{Compiled, Severity};
+use baton_store::{LedgerError, Scope};
+use serde_json::Value;
+
+use crate::engine::{Engine, SubmitError};
+use facts::WorkFacts;
+
+/// Definitions whose rules were read, as long as somebody follows them.
+const KEPT_MAX: usize = 64;
+
+/// The rules of definitions, read once.
+#[derive(Default)]
+pub(crate) struct Machines {
+    known: Mutex<HashMap<DefinitionId, Arc<Compiled>>>,
+}
+
+impl Machines {
+    /// The rules of a definition. It was checked when it became known, so they can be read.
+    fn of(&self, definition: &Definition) -> Result<Arc<Compiled>, Refusal> {
+        let id = definition.id();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(compiled) = known.get(&id) {
+            return Ok(compiled.clone());
+        }
+        let compiled = Compiled::of(definition).map_err(|problems| {
+            let why = problems.first().map(|problem| problem.message.clone());
+            Unmoved::BadDefinition { definition: id.clone(), why: why.unwrap_or_default() }
+        })?;
+        if known.len() >= KEPT_MAX {
+            known.clear();
+        }
+        let compiled = Arc::new(compiled);
+        known.insert(id, compiled.clone());
+        Ok(compiled)
+    }
+
+    /// Decides what becomes of work that something stirred. `given` is a result that was too large
+    /// for a record; `approval` tells which rules of the policy a decision meets.
+    pub(crate) fn advanced(
+        &self,
+        (world, now): (&World, Timestamp),
+        ask: &Submission,
+        work: &Stirred<'_>,
+        given: Option<&Value>,
+        approval: impl Fn(&Decision) -> BTreeMap<AgentId, Matched>,
+    ) -> Result<Decision, Refusal> {
+        let compiled = self.of(work.definition)?;
+        let facts = WorkFacts::of(work, given);
+        if !waited(&compiled, work, &facts)? {
+            return Ok(nothing(work.id));
+        }
+        let verdict = match work.asks() {
+            true => {
+                let (state, from, signal) = (&work.machine.state, &work.from, &work.signal);
+                compiled.judge(work.definition, state, from, signal, &facts)
+            }
+            false => Verdict::None { tried: Vec::new() },
+        };
+        let mut judged = Judged { verdict: fitting(verdict), matched: BTreeMap::new() };
+        let decision = advance(world, ask, work, &judged, now)?;
+        judged.matched = approval(&decision);
+        match judged.matched.is_empty() {
+            true => Ok(decision),
+            false => advance(world, ask, work, &judged, now),
+        }
+    }
+}
+
+/// Whether what the state waits for is there, if it waits.
+fn waited(compiled: &Compiled, work: &Stirred<'_>, facts: &WorkFacts<'_>) -> Result<bool, Refusal> {
+    let Some(until) = work.until() else { return Ok(true) };
+    let state = &work.machine.state;
+    let saw = match compiled.waits(state, facts) {
+        Ok(true) => return Ok(true),
+        Ok(false) => compiled.waits_saw(state, facts),
+        // A variable that it looks at may not be there yet.
+        Err(why) => why,
+    };
+    match &work.said {
+        Said::Signal(_) => {
+            let (state, until) = (state.clone(), until.to_owned());
+            Err(Unmoved::StillWaiting { state, until, saw }.into())
+        }
+        _ => Ok(false),
+    }
+}
+
+/// A verdict whose payload can be recorded.
+fn fitting(verdict: Verdict) -> Verdict {
+    let too_large = |rule: &RuleId, payload: &Value| {
+        let fits = baton_protocol::text::PayloadJson::try_from(payload.clone());
+        let why = fits.err()?.to_string();
+        let why = format!("its payload cannot travel: {why}").parse().ok()?;
+        Some(Verdict::Broken { rule: rule.clone(), why })
+    };
+    match &verdict {
+        Verdict::Chosen(chosen) => {
+            let payload = chosen.payload.as_ref();
+            payload.and_then(|payload| too_large(&chosen.rule, payload)).unwrap_or(verdict)
+        }
+        Verdict::None { .. } | Verdict::Broken { .. } => verdict,
+    }
+}
+
+fn nothing(id: WorkflowId) -> Decision {
+    Decision { stream: StreamId::Workflow(id), events: Vec::new(), effects: Vec::new() }
+}
+
+/// Refuses a definition that does not hold together.
+pub(crate) fn check_definition(definition: &Definition) -> Result<(), Refusal> {
+    let problems = baton_rules::check_definition(definition);
+    let wrong = problems.into_iter().find(|problem| problem.severity == Severity::Error);
+    match wrong {
+        None => Ok(()),
+        Some(problem) => {
+            let (definition, why) = (definition.id(), problem.to_string());
+            Err(Unmoved::BadDefinition { definition, why }.into())
+        }
+    }
+}
+
+/// Whether what was decided may let work go on by itself.
+pub(crate) fn may_stir(world: &World, decision: &Decision) -> bool {
+    let StreamId::Workflow(id) = decision.stream else { return false };
+    let begins = |event: &Event| matches!(event, Event::Started { follows: Some(_), .. });
+    let waits = |event: &Event| matches!(event, Event::Moved(moved) if moved.waits);
+    let accepts = |event: &Event| match event {
+        Event::VariablesSet { .. } | Event::Accepted { .. } => true,
+        Event::Completed { variables, .. } => !variables.is_empty(),
+        _ => false,
+    };
+    if decision.events.iter().any(|event| begins(event) || waits(event)) {
+        return true;
+    }
+    let machine = world.workflows.get(&id).and_then(|work| work.machine.as_ref());
+    machine.is_some_and(|machine| machine.step.waits) && decision.events.iter().any(accepts)
+}
+
+impl Engine {
+    /// Lets work go on that does so by itself.
+    pub(crate) async fn stir(&self, workflow: WorkflowId, after: u64) -> Result<(), LedgerError> {
+        let id = CommandId::from_key("coordinator", &format!("stir {workflow} {after}"));
+        let command = Command::Stir(Stir { workflow });
+        match Box::pin(self.submit(Submission { id, actor: Actor::Coordinator, command })).await {
+            Ok(_) | Err(SubmitError::Refused(_)) => Ok(()),
+            Err(SubmitError::Failed(failure)) => Err(failure),
+        }
+    }
+
+    /// Looks at everything that waits: what it waits for may have come just before a crash.
+    pub(crate) async fn stir_all(&self) -> Result<(), LedgerError> {
+        let waiting: Vec<WorkflowId> = self
+            .look(Scope::Everything, |world| {
+                let ids = world.workflows.keys();
+                ids.filter(|id| rests(world, **id).is_some()).copied().collect()
+            })
+            .await?;
+        let now = self.clock.now().as_micros().unsigned_abs();
+        for workflow in waiting {
+            self.stir(workflow, now).await?;
+        }
+        Ok(())
+    }
+}
