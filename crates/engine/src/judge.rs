@@ -17,8 +17,7 @@ use baton_protocol::text::Text;
 use baton_protocol::time::Timestamp;
 use baton_protocol::workflow::Workflow;
 use baton_protocol::{Moves, World, asked_again, decide, plain};
-
-use crate::rules::{Facts, Rule, RuleError};
+use baton_rules::approval::{Facts, Rule, RuleError};
 
 /// The approval rules of a policy, read once.
 #[derive(Debug)]

@@ -29,7 +29,6 @@ mod query;
 mod replay;
 mod retention;
 mod returned;
-pub mod rules;
 mod run;
 mod spans;
 mod timers;
