@@ -163,7 +163,7 @@ impl Engine {
             return Err(Refusal::KeyReused.into());
         }
         if let (true, StreamId::Workflow(id)) = (may.load(Ordering::Relaxed), &recorded.stream) {
-            self.stir(*id, recorded.seq).await?;
+            self.stir(*id, recorded.seq.unwrap_or_default()).await?;
         }
         Ok(answer(recorded))
     }

@@ -17,10 +17,10 @@ use baton_protocol::text::Text;
 use baton_protocol::time::Timestamp;
 use baton_protocol::workflow::Workflow;
 use baton_protocol::{Moves, World, asked_again, decide, plain, stirred};
+use baton_rules::approval::{Facts, Rule, RuleError};
 use serde_json::Value;
 
 use crate::machine::Machines;
-use crate::rules::{Facts, Rule, RuleError};
 
 /// The approval rules of a policy, read once.
 #[derive(Debug)]
@@ -78,9 +78,9 @@ impl Rules {
             return None;
         }
         let mut had = facts(world, decision, moves.terms);
-        had.is_for(world, moves.from);
+        is_for(&mut had, world, moves.from);
         let mut gets = had.clone();
-        gets.is_for(world, moves.to);
+        is_for(&mut gets, world, moves.to);
         let asks = self.0.iter().filter(|(rule, _)| world.stands(&rule.name, now).is_none());
         asks.filter_map(|(rule, read)| Some((rule, read, held(rule, read, &gets)?)))
             .find(|(rule, read, _)| held(rule, read, &had).is_none())
@@ -211,7 +211,7 @@ fn judged(
     let (mut shared, mut known): (Option<Facts>, Known) = Default::default();
     for terms in begun {
         let facts = shared.get_or_insert_with(|| facts(world, decision, terms));
-        facts.is_for(world, &terms.to_agent);
+        is_for(facts, world, &terms.to_agent);
         facts.task = task(terms);
         let Some(found) = rules.matched(world, facts, &mut known, now) else { continue };
         // One agent may get several tasks; what nobody has answered for good asks for all of them.
@@ -270,7 +270,7 @@ fn facts(world: &World, decision: &Decision, terms: &Terms) -> Facts {
         handoffs: workflow.map_or(0, |workflow| workflow.handoffs.len() as u64),
         workflow: title.map(ToString::to_string).unwrap_or_default(),
     };
-    facts.is_for(world, &terms.to_agent);
+    is_for(&mut facts, world, &terms.to_agent);
     facts
 }
 
@@ -289,10 +289,8 @@ fn paths(workflow: Option<&Workflow>, decision: &Decision, terms: &Terms) -> Vec
     files.chain(locked).collect()
 }
 
-impl Facts {
-    /// The same for another receiver.
-    fn is_for(&mut self, world: &World, to: &AgentId) {
-        self.to = to.to_string();
-        self.role_of_to = world.agents.get(to).map(|agent| agent.profile.role);
-    }
+/// Makes these the facts for another receiver.
+fn is_for(facts: &mut Facts, world: &World, to: &AgentId) {
+    facts.to = to.to_string();
+    facts.role_of_to = world.agents.get(to).map(|agent| agent.profile.role);
 }

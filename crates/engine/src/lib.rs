@@ -32,7 +32,6 @@ pub mod rehearsal;
 mod replay;
 mod retention;
 mod returned;
-pub mod rules;
 mod run;
 mod spans;
 mod timers;

@@ -100,8 +100,10 @@ impl Engine {
     /// Whether the rules would say yes if they were asked now.
     async fn would_be_taken(&self, submission: &Submission) -> Result<bool, LedgerError> {
         let (judge, now, submission) = (self.judge.clone(), self.clock.now(), submission.clone());
-        self.look(Scope::Everything, move |world| judge.decide(world, &submission, now).is_ok())
-            .await
+        self.look(Scope::Everything, move |world| {
+            judge.decide(world, &submission, None, now).is_ok()
+        })
+        .await
     }
 }
 

@@ -65,8 +65,6 @@ pub const NOTIFIERS_MAX: usize = 8;
 pub const TOKENS_USED_MAX: u64 = 1_000_000_000_000;
 /// Definitions of a workspace, all versions that work still follows among them.
 pub const DEFINITIONS_MAX: usize = 1_024;
-/// Bytes of a definition as it is recorded.
-pub const DEFINITION_BYTES_MAX: usize = 256 * 1024;
 /// Bytes of what travels with a handoff that a rule begins, as JSON.
 pub const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of the name that Baton gives to an error.
@@ -119,6 +117,40 @@ pub const RULE_LIST_MAX: usize = 2_048;
 pub const RULE_STEPS_MAX: usize = 1_000_000;
 /// Steps that all rules of a policy together may take at worst, for one recipient.
 pub const POLICY_STEPS_MAX: usize = 4 * RULE_STEPS_MAX;
+/// Bytes of an expression in a workflow's definition.
+pub const EXPRESSION_BYTES_MAX: usize = 2 * 1024;
+/// Words and signs of such an expression.
+pub const EXPRESSION_TOKENS_MAX: usize = 512;
+/// Opening brackets of such an expression.
+pub const EXPRESSION_BRACKETS_MAX: usize = 48;
+/// Lists that such an expression goes over inside or after each other.
+pub const EXPRESSION_NESTED_MAX: usize = 2;
+/// Entries of a list or a map that such an expression looks at.
+pub const EXPRESSION_LIST_MAX: usize = 2_048;
+/// Bytes of a text that such an expression looks at.
+pub const EXPRESSION_TEXT_BYTES_MAX: usize = 16 * 1024;
+/// Steps that such an expression may take at worst with what it looks at.
+pub const EXPRESSION_STEPS_MAX: usize = 1_000_000;
+/// Steps that all expressions of one judgement may take together.
+pub const JUDGEMENT_STEPS_MAX: usize = 4 * EXPRESSION_STEPS_MAX;
+/// Bytes of a workflow's definition as it is written.
+pub const DEFINITION_BYTES_MAX: usize = 256 * 1024;
+/// Nesting of a workflow's definition.
+pub const DEFINITION_DEPTH_MAX: usize = 64;
+/// Agents of a workflow's definition.
+pub const DEFINITION_AGENTS_MAX: usize = 64;
+/// States of a workflow's definition.
+pub const DEFINITION_STATES_MAX: usize = 256;
+/// Rules of a workflow's definition.
+pub const DEFINITION_RULES_MAX: usize = 1_024;
+/// Signals that a workflow's definition declares.
+pub const DEFINITION_SIGNALS_MAX: usize = 512;
+/// Schemas that payloads of a workflow's definition refer to.
+pub const DEFINITION_SCHEMAS_MAX: usize = 64;
+/// Fields of one payload, and variables that one rule writes.
+pub const DEFINITION_FIELDS_MAX: usize = 128;
+/// Nodes of all schemas of a workflow's definition, each counted where it is referred to.
+pub const SCHEMA_NODES_MAX: usize = 20_000;
 /// Differences that one answer to a what-if lists; the rest is counted.
 pub const WHAT_IF_ROWS_MAX: usize = 1_000;
 /// Words of a command that Baton starts.

@@ -14,7 +14,7 @@ use baton_protocol::policy::Matched;
 use baton_protocol::refusal::{Refusal, Unmoved};
 use baton_protocol::time::Timestamp;
 use baton_protocol::{Judged, Said, Stirred, World, advance, rests};
-use baton_rules::{Compiled, Severity};
+use baton_rules::Compiled;
 use baton_store::{LedgerError, Scope};
 use serde_json::Value;
 
@@ -124,15 +124,9 @@ fn nothing(id: WorkflowId) -> Decision {
 
 /// Refuses a definition that does not hold together.
 pub(crate) fn check_definition(definition: &Definition) -> Result<(), Refusal> {
-    let problems = baton_rules::check_definition(definition);
-    let wrong = problems.into_iter().find(|problem| problem.severity == Severity::Error);
-    match wrong {
-        None => Ok(()),
-        Some(problem) => {
-            let (definition, why) = (definition.id(), problem.to_string());
-            Err(Unmoved::BadDefinition { definition, why }.into())
-        }
-    }
+    let Err(problems) = Compiled::of(definition) else { return Ok(()) };
+    let why = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
+    Err(Unmoved::BadDefinition { definition: definition.id(), why }.into())
 }
 
 /// Whether what was decided may let work go on by itself.

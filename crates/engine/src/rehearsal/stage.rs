@@ -52,10 +52,7 @@ pub(super) struct Seen {
 
 impl Stage {
     /// Makes agents and definition known, and begins the work.
-    pub(super) async fn open(
-        definition: &Definition,
-        scenario: &Scenario,
-    ) -> Result<Self, String> {
+    pub(super) async fn open(definition: &Definition, scenario: &Scenario) -> Result<Self, String> {
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(BEGINNING)));
         let ledger = Arc::new(baton_store::Memory::default());
         let engine = Engine::on(ledger, clock.clone());

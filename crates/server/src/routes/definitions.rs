@@ -56,10 +56,6 @@ async fn list(State(app): Shared, Caller(_): Caller) -> Answered<Vec<DefinitionL
     Ok(Json(app.engine.definitions().await?))
 }
 
-async fn show(
-    State(app): Shared,
-    Caller(_): Caller,
-    Named(name): Named<String>,
-) -> Answered<Definition> {
-    Ok(Json(app.engine.definition(name).await?))
+async fn show(State(app): Shared, Caller(_): Caller, named: Named) -> Answered<Definition> {
+    Ok(Json(app.engine.definition(named.parsed("name")?).await?))
 }

@@ -5,13 +5,11 @@
 //! so we count these, roughly and never too few: what stands in a literal or a remark counts, too,
 //! because a scanner that can be talked into skipping something is no bound.
 
-use baton_protocol::limits::{RULE_BRACKETS_MAX, RULE_BYTES_MAX, RULE_TOKENS_MAX};
-
-use super::{Place, RuleError};
+use super::{Dialect, ExprError, Place, within};
 
 /// Refuses a text that is too long, too rich or too deep.
-pub(super) fn scan(text: &str) -> Result<(), RuleError> {
-    within("bytes", text.len(), RULE_BYTES_MAX)?;
+pub(super) fn scan(text: &str, dialect: &Dialect) -> Result<(), ExprError> {
+    within("bytes", text.len(), dialect.bytes)?;
     let mut tokens = 0;
     let mut in_word = false;
     for character in text.chars() {
@@ -20,22 +18,18 @@ pub(super) fn scan(text: &str) -> Result<(), RuleError> {
         tokens += usize::from(starts);
         in_word = word;
     }
-    within("words and signs", tokens, RULE_TOKENS_MAX)?;
+    within("words and signs", tokens, dialect.tokens)?;
     let brackets = text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
-    within("brackets", brackets, RULE_BRACKETS_MAX)?;
+    within("brackets", brackets, dialect.brackets)?;
     if let Some(at) = text.find(|c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r')) {
         let why = "a control character; rules are plain text";
-        return Err(RuleError::NotAllowed { at: place(text, at), why });
+        return Err(ExprError::NotAllowed { at: place(text, at), why });
     }
     Ok(())
 }
 
-fn within(what: &'static str, found: usize, most: usize) -> Result<(), RuleError> {
-    if found > most { Err(RuleError::TooMuch { what, found, most }) } else { Ok(()) }
-}
-
 /// The place of the byte `at`.
-pub(super) fn place(text: &str, at: usize) -> Place {
+pub(crate) fn place(text: &str, at: usize) -> Place {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

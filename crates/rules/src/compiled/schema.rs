@@ -1,0 +1,156 @@
+//! JSON Schemas of payloads. They refer to each other as `#/schemas/NAME`, and to nothing outside.
+//!
+//! A schema that refers to itself, or to so many others that checking a value would take long, is
+//! refused when it is read; so checking is bounded by the schema and the value.
+
+use std::collections::BTreeMap;
+
+use baton_protocol::limits::SCHEMA_NODES_MAX;
+use jsonschema::{PatternOptions, Validator};
+use serde_json::{Map, Value};
+
+use crate::language::cut;
+
+/// Bytes that the automaton of one pattern may take.
+const PATTERN_BYTES_MAX: usize = 256 * 1024;
+/// Problems of one payload that are told.
+const TOLD_MAX: usize = 3;
+/// What would let a schema mean something else than what its text says here.
+const REFUSED: [&str; 6] =
+    ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"];
+/// What stands below these is data.
+const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
+
+/// The schemas of a definition.
+pub(super) struct Schemas<'a> {
+    named: &'a BTreeMap<String, Value>,
+    /// Nodes that may still come, over all schemas.
+    left: usize,
+}
+
+impl<'a> Schemas<'a> {
+    pub(super) fn of(named: &'a BTreeMap<String, Value>) -> Self {
+        Self { named, left: SCHEMA_NODES_MAX }
+    }
+
+    /// Reads a schema.
+    pub(super) fn read(&mut self, schema: &Value) -> Result<Validator, String> {
+        let whole = self.whole(schema)?;
+        let mut walk = Walk { whole: &whole, open: Vec::new(), left: self.left };
+        walk.node(schema)?;
+        self.left = walk.left;
+        let patterns =
+            PatternOptions::regex().size_limit(PATTERN_BYTES_MAX).dfa_size_limit(PATTERN_BYTES_MAX);
+        let options = jsonschema::options().offline().with_pattern_options(patterns);
+        options.build(&whole).map_err(|error| cut(&error.to_string()))
+    }
+
+    /// The schema with those beside it that it refers to.
+    fn whole(&self, schema: &Value) -> Result<Value, String> {
+        let Value::Object(fields) = schema else { return Ok(schema.clone()) };
+        let mut fields = fields.clone();
+        let mut wanted = refers(schema);
+        let mut beside = Map::new();
+        while let Some(name) = wanted.pop() {
+            if beside.contains_key(&name) {
+                continue;
+            }
+            let known = self.named.keys().cloned().collect::<Vec<_>>().join(", ");
+            let named = self.named.get(&name);
+            let named = named.ok_or_else(|| match known.as_str() {
+                "" => format!("there is no schema `{name}`; `schemas` has none"),
+                known => format!("there is no schema `{name}`; known are {known}"),
+            })?;
+            wanted.extend(refers(named));
+            beside.insert(name, named.clone());
+        }
+        if !beside.is_empty() {
+            fields.insert("schemas".to_owned(), Value::Object(beside));
+        }
+        Ok(Value::Object(fields))
+    }
+}
+
+/// The names under `schemas` that a schema refers to.
+fn refers(schema: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![schema];
+    while let Some(node) = open.pop() {
+        match node {
+            Value::Object(fields) => {
+                let name = fields.get("$ref").and_then(Value::as_str);
+                let name = name.and_then(|name| name.strip_prefix("#/schemas/"));
+                let name = name.map(|name| name.split('/').next().unwrap_or_default());
+                found.extend(name.map(str::to_owned));
+                let below = fields.iter().filter(|(name, _)| !DATA.contains(&name.as_str()));
+                open.extend(below.map(|(_, value)| value));
+            }
+            Value::Array(entries) => open.extend(entries),
+            _ => (),
+        }
+    }
+    found
+}
+
+/// A walk through a schema and all that it refers to.
+struct Walk<'a> {
+    whole: &'a Value,
+    /// The references that we are inside of.
+    open: Vec<&'a str>,
+    left: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn node(&mut self, node: &'a Value) -> Result<(), String> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| {
+            format!("more than {SCHEMA_NODES_MAX} nodes, with those that it refers to")
+        })?;
+        match node {
+            Value::Object(fields) => {
+                if let Some(bad) = REFUSED.into_iter().find(|name| fields.contains_key(*name)) {
+                    return Err(format!("`{bad}`; schemas refer to `#/schemas/NAME`"));
+                }
+                if let Some(Value::String(to)) = fields.get("$ref") {
+                    self.reference(to)?;
+                }
+                for (name, value) in fields {
+                    if !DATA.contains(&name.as_str()) && name != "$defs" && name != "definitions" {
+                        self.node(value)?;
+                    }
+                }
+            }
+            Value::Array(entries) => {
+                for entry in entries {
+                    self.node(entry)?;
+                }
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+
+    fn reference(&mut self, to: &'a str) -> Result<(), String> {
+        let Some(pointer) = to.strip_prefix('#') else {
+            return Err(format!("`$ref: {}` is elsewhere; use `#/schemas/NAME`", cut(to)));
+        };
+        if self.open.contains(&to) || pointer.is_empty() {
+            return Err(format!("`{}` refers to itself; payloads are not recursive", cut(to)));
+        }
+        let found = self.whole.pointer(pointer);
+        let found = found.ok_or_else(|| format!("`$ref: {}` leads to nothing", cut(to)))?;
+        self.open.push(to);
+        self.node(found)?;
+        self.open.pop();
+        Ok(())
+    }
+}
+
+/// What does not fit, if anything: `payload.quotes: 2 is less than the minimum of 3`.
+pub(super) fn misfit(validator: &Validator, payload: &Value) -> Option<String> {
+    let said = |error: jsonschema::ValidationError<'_>| {
+        let at = error.instance_path().to_string().replace('/', ".");
+        format!("payload{at}: {}", cut(&error.to_string()))
+    };
+    let all: Vec<String> = validator.iter_errors(payload).take(TOLD_MAX).map(said).collect();
+    if all.is_empty() { None } else { Some(all.join("; ")) }
+}
