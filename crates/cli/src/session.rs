@@ -1,5 +1,7 @@
 //! One run of one verb: whom it asks, how it prints, and which ids it was given.
 
+use std::path::PathBuf;
+
 use baton_engine::view::{Answer, Found};
 use baton_protocol::command::Command;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
@@ -41,10 +43,15 @@ impl Session {
 
     /// Where paths are typed from.
     pub(crate) fn place(&self) -> Place {
+        Place::new(&self.folder())
+    }
+
+    /// The workspace's folder. Files of a workspace elsewhere have the names that they have in
+    /// this one.
+    pub(crate) fn folder(&self) -> PathBuf {
         match self.client.workspace() {
-            Some(workspace) => Place::new(workspace.root()),
-            // Files of a workspace elsewhere have the names that they have in this folder.
-            None => Place::new(&std::env::current_dir().unwrap_or_default()),
+            Some(workspace) => workspace.root().to_owned(),
+            None => std::env::current_dir().unwrap_or_default(),
         }
     }
 

@@ -49,6 +49,7 @@ mod used;
 mod vars;
 mod wait;
 mod work;
+mod workflow;
 
 pub(crate) use rows::word_of;
 
@@ -97,6 +98,7 @@ pub(crate) enum Verb {
     Alert(alert::Alert),
     Run(run::Run),
     Work(work::Work),
+    Workflow(workflow::Workflow),
     Attach(work::Attach),
     Lock(lock::Lock),
     Unlock(lock::Unlock),
@@ -144,6 +146,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Run(run) => of_tags(&global, |ground| run.run(ground.clone(), out)),
         Verb::Work(work) => of_tags(&global, |ground| work.run(ground, out)),
         Verb::Attach(attach) => of_tags(&global, |ground| attach.run(ground)),
+        Verb::Workflow(workflow) => workflow.run(global, out),
         Verb::Serve(serve) => serve.run(&Workspace::find(global.workspace.as_deref())?),
         Verb::Agent(agent) => agent.run(&session(global, out)?),
         Verb::Token(token) => token.run(&session(global, out)?),

@@ -1,6 +1,9 @@
 //! `baton start`: begins a workflow.
 
-use baton_protocol::command::{self, Command};
+use std::path::Path;
+
+use baton_protocol::command::{self, Command, Follows};
+use baton_protocol::definition::NameError;
 use baton_protocol::event::Event;
 use baton_protocol::handoff::{Constraints, Priority};
 use baton_protocol::policy::{Asked, Money};
@@ -11,6 +14,7 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::value::{Assignment, When, changes, word};
 use crate::verbs::told::told;
+use crate::verbs::workflow::Source;
 
 /// Begin a workflow
 ///
@@ -21,6 +25,7 @@ Examples:
   baton start \"Add a login page\"
   baton start \"Fix the flaky test\" --priority high --var branch=main --deadline 2h
   baton start \"Migrate the database\" --class complex --max-cost 4.50
+  baton start \"Fly Ada to Van Nuys\" --workflow charter
   id=$(baton start \"Nightly build\" --quiet)")]
 pub(crate) struct Start {
     /// What the work is about
@@ -53,6 +58,9 @@ pub(crate) struct Start {
     /// Let agents pass it on although the policy says that each works alone
     #[arg(long)]
     enable_handoffs: bool,
+    /// The definition it follows: its name, name@version, or a file that is made known first
+    #[arg(long, value_name = "DEFINITION")]
+    workflow: Option<String>,
     /// Do not let agents pass it on
     #[arg(long, conflicts_with = "enable_handoffs")]
     independent: bool,
@@ -62,6 +70,9 @@ impl Start {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let out = session.out;
         let deadline = self.deadline.map(|when| when.ahead(out.begun));
+        let definition =
+            self.workflow.as_deref().map(|named| follows(session, named)).transpose()?;
+        let defined = definition.is_some();
         let (reply, answer) = session.submit(Command::Start(command::Start {
             title: self.title,
             priority: self.priority,
@@ -78,7 +89,7 @@ impl Start {
                 (false, true) => Some(false),
                 (false, false) => None,
             },
-            definition: None,
+            definition,
         }))?;
         let answered = (&reply, &answer);
         let Some(id) = answer.workflow else { return told(session, answered, "", |_| None) };
@@ -89,7 +100,31 @@ impl Start {
             }
             _ => None,
         })?;
-        session.next(&[format!("baton pass {} --to AGENT --reason TEXT", id.short())]);
+        match defined {
+            true => session.next(&[format!("baton show {}", id.short())]),
+            false => session.next(&[format!("baton pass {} --to AGENT --reason TEXT", id.short())]),
+        }
         Ok(())
     }
+}
+
+/// The definition that is meant. A file is made known first.
+fn follows(session: &Session, named: &str) -> Result<Follows, Failure> {
+    if named.ends_with(".yaml") || named.ends_with(".yml") {
+        let definition = Source::read(Path::new(named))?.definition;
+        let (name, version) = (definition.workflow.clone(), Some(definition.version));
+        session.submit(Command::Define(Box::new(definition)))?;
+        return Ok(Follows { name, version });
+    }
+    let (name, version) = match named.split_once('@') {
+        Some((name, version)) => (name, Some(version)),
+        None => (named, None),
+    };
+    let wrong = |why: String| {
+        Failure::usage(format!("--workflow: {why}"), "`baton workflow list` shows them")
+    };
+    let name = name.parse().map_err(|error: NameError| wrong(error.to_string()))?;
+    let version = version.map(|text| text.parse::<u32>()).transpose();
+    let version = version.map_err(|_| wrong(format!("`{named}` has no number after the @")))?;
+    Ok(Follows { name, version })
 }

@@ -11,7 +11,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::value::{Assignment, Id, json_file};
+use crate::value::{Assignment, Id, changes, json_file};
 use crate::verbs::told::{Said, told};
 use crate::verbs::used::Used;
 
@@ -55,7 +55,7 @@ impl Fail {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
         let workflow = session.workflow(&self.workflow)?;
         let mut more = OpenKeys::default();
-        for Assignment { name, value } in self.detail {
+        for (name, value) in changes(self.detail)? {
             let wrong = |why: String| Failure::usage(format!("--detail {name}: {why}"), "say less");
             let key = name.as_str().parse().map_err(|_| wrong("not a key".to_owned()))?;
             more.insert(key, value).map_err(|error| wrong(error.to_string()))?;
