@@ -139,7 +139,6 @@ impl ErrorReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// What went wrong.
-    #[serde(flatten)]
     pub error: ErrorReport,
     /// In which state.
     pub state: StateName,

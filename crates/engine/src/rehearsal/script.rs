@@ -52,6 +52,8 @@ pub enum Act {
     Set(BTreeMap<VariableName, VariableValue>),
     /// Time passes.
     Wait(Allowance),
+    /// The receiver takes it, and works on.
+    Accept(bool),
     /// The receiver says no.
     Reject(Text),
     /// The receiver does not answer; time must pass for anything to follow.

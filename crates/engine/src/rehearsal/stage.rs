@@ -95,6 +95,7 @@ impl Stage {
                 let command = Command::Reject(Reject { handoff, reason: reason.clone() });
                 self.ask(Actor::Agent(to), command).await
             }
+            Act::Accept(_) => self.holder().await.map(drop),
             Act::Complete(result) => self.complete(result).await,
             Act::Fail(error) => self.fail(error).await,
             Act::Signal(signal) => self.signal(signal).await,

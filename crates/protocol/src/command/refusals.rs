@@ -80,7 +80,7 @@ const MOVES: Codes = &[
     "still-waiting",
     "undeclared-transition",
     "unknown-definition",
-    "unknown-signal",
+    "unheard-signal",
     "without-definition",
 ];
 const APPROVAL: Codes = &["nothing-to-approve", "own-lineage"];

@@ -127,7 +127,7 @@ Unmoved {
     NoRuleHolds => "no-rule-holds", Conflict;
     RuleBroken => "rule-broken", Conflict;
     UndeclaredTransition => "undeclared-transition", Conflict;
-    UnknownSignal => "unknown-signal", Invalid;
+    UnheardSignal => "unheard-signal", Invalid;
     StillWaiting => "still-waiting", Conflict;
     RulesDecide => "rules-decide", Conflict;
 }

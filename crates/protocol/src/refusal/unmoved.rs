@@ -65,11 +65,13 @@ pub enum Unmoved {
         /// Where it may go.
         allowed: Vec<StateName>,
     },
-    /// No such signal.
-    #[error("{definition} knows no signal {signal}")]
-    UnknownSignal {
+    /// The signal brings nothing about where the work is.
+    #[error("{signal} brings nothing about in {state} of {definition}")]
+    UnheardSignal {
         /// Whose signals.
         definition: DefinitionId,
+        /// Where the work is.
+        state: StateName,
         /// What was asked.
         signal: SignalName,
         /// The signals that mean something in this state.
@@ -118,10 +120,10 @@ impl Unmoved {
             Self::UndeclaredTransition { .. } => {
                 "choose one of these, or declare it under `transitions` in a new version".into()
             }
-            Self::UnknownSignal { known, .. } if known.is_empty() => {
-                "no signal means anything in this state; `baton show ID` tells where it is".into()
+            Self::UnheardSignal { known, .. } if known.is_empty() => {
+                "it waits for no signal there; `baton show ID` tells where it is".into()
             }
-            Self::UnknownSignal { known, .. } => format!("here it knows {}", listed(known)),
+            Self::UnheardSignal { known, .. } => format!("there it hears {}", listed(known)),
             Self::StillWaiting { .. } => {
                 "write what is missing with `baton vars set`, then it goes on by itself".into()
             }

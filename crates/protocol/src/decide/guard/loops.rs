@@ -8,18 +8,19 @@ use crate::command::{Pass, PassContext, PassKind, Recipient};
 use crate::limits::HOPS_REMEMBERED;
 use crate::machine::Step;
 use crate::refusal::{Deadlock, Refusal};
-use crate::workflow::{ContextHash, Hop};
+use crate::workflow::{ContextHash, Hop, Workflow};
 
 /// A digest of what travels with a pass: everything that its receiver would see of it.
-pub(super) fn context(pass: &Pass) -> ContextHash {
+pub(super) fn context(pass: &Pass, workflow: &Workflow) -> ContextHash {
     #[derive(Serialize)]
     struct Travels<'a> {
         kind: PassKind,
         reason: &'a str,
         context: &'a PassContext,
         to_agents: &'a [Recipient],
+        /// What a rule passes on travels with all variables as they are.
         #[serde(skip_serializing_if = "Option::is_none")]
-        step: Option<&'a Step>,
+        step: Option<(&'a Step, &'a str)>,
     }
     let mut context = pass.context.clone();
     // How it is traced, what it may cost and what was used so far is not what it says.
@@ -30,7 +31,7 @@ pub(super) fn context(pass: &Pass) -> ContextHash {
         context: &context,
         // Each may have a task of its own.
         to_agents: &pass.to_agents,
-        step: pass.step.as_deref(),
+        step: pass.step.as_deref().map(|step| (step, workflow.variables.digest())),
     };
     let bytes = serde_json_canonicalizer::to_vec(&travels).expect("plain data always serialises");
     let digest: [u8; 32] = Sha256::digest(&bytes).into();

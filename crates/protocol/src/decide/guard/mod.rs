@@ -52,7 +52,7 @@ pub(super) fn check(begins: &Begins<'_>) -> Result<Guarded, Refusal> {
         breaker(to, begins.now)?;
         only_one_tries(to, &begins.to[..n])?;
     }
-    let context = loops::context(begins.pass);
+    let context = loops::context(begins.pass, begins.workflow);
     if counted {
         loops::check(begins, &context)?;
     }

@@ -222,6 +222,12 @@ fn raised<'a>(
     raise: &'a RaiseSignal,
 ) -> Result<Stirred<'a>, Refusal> {
     let work = defined(world, raise.workflow)?;
+    let known = heard(&work);
+    if !known.contains(&raise.signal) {
+        let (definition, state) = (work.machine.definition.clone(), work.machine.state.clone());
+        let signal = raise.signal.clone();
+        return Err(Unmoved::UnheardSignal { definition, state, signal, known }.into());
+    }
     match (&ask.actor, raise.fence) {
         // A person brings news from outside, whoever holds the work.
         (Actor::Operator, None) => match passed(work.workflow) {
@@ -239,11 +245,6 @@ fn raised<'a>(
             | Actor::Coordinator,
             fence,
         ) => drop(holds(&work, ask, fence)?),
-    }
-    let known = heard(&work);
-    if !known.contains(&raise.signal) {
-        let (definition, signal) = (work.machine.definition.clone(), raise.signal.clone());
-        return Err(Unmoved::UnknownSignal { definition, signal, known }.into());
     }
     let said = Said::Signal(raise.payload.as_ref());
     Ok(Stirred { signal: raise.signal.clone(), said, ..work })
@@ -277,11 +278,7 @@ fn time_up(work: Stirred<'_>, fence: Fence, now: Timestamp) -> Option<Stirred<'_
     }
     let state: &StateName = &work.machine.state;
     let message = format!("{state} took longer than it may: its time was up at {due}");
-    let mut error = ErrorReport::found("timeout", &message, false);
-    if let (Ok(value), Ok(name)) = (Value::from(state.as_str()).try_into(), "state".parse()) {
-        // One short key always fits.
-        let _ = error.more.insert(name, value);
-    }
+    let error = ErrorReport::found("timeout", &message, false);
     let signal = work.definition.timeout(state);
     Some(Stirred { signal, said: Said::TimeUp(error), ..work })
 }
