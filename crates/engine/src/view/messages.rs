@@ -22,8 +22,10 @@ pub enum MessageType {
     TaskCreated,
     /// An agent took a handoff.
     TaskStarted,
-    /// A handoff, or the whole workflow, ended as it was meant to.
+    /// What was asked for came back, or the whole workflow ended as it was meant to.
     TaskCompleted,
+    /// A handoff is over because its receiver took the work; nothing comes back from it.
+    HandoffCompleted,
     /// A handoff ended some other way.
     TaskFailed,
     /// A workflow was called off.
@@ -88,6 +90,7 @@ impl MessageType {
             Self::TaskCreated => &["started"],
             Self::TaskStarted => &["accepted"],
             Self::TaskCompleted => &["completed", "closed"],
+            Self::HandoffCompleted => &["completed"],
             Self::TaskFailed => &["failed"],
             Self::TaskCancelled => &["closed"],
             Self::TaskProgress => &["progressed"],
@@ -298,7 +301,9 @@ fn kind(event: &Event) -> Option<MessageType> {
         Event::Accepted { .. } => MessageType::TaskStarted,
         Event::Returned { .. } => MessageType::TaskReturned,
         Event::Unverified { .. } => MessageType::TaskUnverified,
-        Event::Completed { .. } => MessageType::TaskCompleted,
+        // A sequential handoff ends when it is taken: the task itself has only just begun.
+        Event::Completed { result: None, .. } => MessageType::HandoffCompleted,
+        Event::Completed { result: Some(_), .. } => MessageType::TaskCompleted,
         Event::Failed { .. } => MessageType::TaskFailed,
         Event::Closed { ending: Ending::Completed { .. }, .. } => MessageType::TaskCompleted,
         Event::Closed { ending: Ending::Cancelled { .. }, .. } => MessageType::TaskCancelled,
