@@ -234,9 +234,8 @@ impl Parser {
             }
             if self.line.ends_with(b"\n") {
                 let line = std::mem::take(&mut self.line);
-                whole.extend(
-                    self.line(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n'])),
-                );
+                let text = String::from_utf8_lossy(&line);
+                whole.extend(self.line(text.trim_end_matches(['\r', '\n'])));
             }
         }
         Ok(whole)
@@ -271,7 +270,8 @@ mod tests {
 
     #[test]
     fn events_are_whole_however_they_come_in_pieces() {
-        let text = ": listening\nretry: 1000\n\nid: 4\nevent: AGENT_HANDOFF\ndata: {\"a\":\"ü\"}\n\n\
+        let text = ": listening\nretry: 1000\n\n\
+                    id: 4\nevent: AGENT_HANDOFF\ndata: {\"a\":\"ü\"}\n\n\
                     :\n\nid: 5\r\nevent: end\r\ndata: {}\r\n\r\nid: 6\ndata: half";
         let event = |id, kind: &str, data: &str| Heard {
             id: Some(id),

@@ -44,7 +44,7 @@ pub(crate) struct Events {
     /// Only of this type, such as AGENT_HANDOFF; may come several times, or with commas
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = kind)]
     types: Vec<MessageType>,
-    /// Only from, to or about this agent
+    /// Only about handoffs that this agent passes or gets
     #[arg(long, value_name = "AGENT")]
     agent: Option<AgentId>,
     /// Only of this workflow
@@ -74,7 +74,14 @@ fn kind(text: &str) -> Result<MessageType, String> {
 
 impl Events {
     pub(crate) fn run(mut self, session: &Session) -> Result<(), Failure> {
-        let workflow = self.workflow.take().map(|id| session.workflow(&id)).transpose()?;
+        let workflow = match self.workflow.take() {
+            Some(id) => {
+                // Of one that nobody knows there is nothing to hear, however long one listens.
+                session.find(&id)?;
+                Some(session.workflow(&id)?)
+            }
+            None => None,
+        };
         if !self.types.is_empty() {
             // What is waited for must be heard.
             self.types.extend(self.until.filter(|until| !self.types.contains(until)));

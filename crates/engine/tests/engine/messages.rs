@@ -101,7 +101,7 @@ async fn the_newest_messages_are_found_however_much_came_after_them() {
 async fn a_sequential_handoff_is_over_when_it_is_taken_and_its_task_when_the_work_is() {
     let mut scene = Scene::new().await;
     let pass = json!({ "pass": {
-        "from_agent": "planner", "to_agent": "builder", "type": "sequential", "reason": "go on",
+        "to_agent": "builder", "type": "sequential", "reason": "go on",
     }});
     let passed = scene.ask(Actor::Agent(agent("planner")), pass).await;
     let fence = scene.accept(&passed).await.fence;
