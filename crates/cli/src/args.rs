@@ -118,7 +118,7 @@ const THEMES: &[(&str, &[&str])] = &[
     ("Share", &["vars", "artifact", "lock", "unlock"]),
     ("Coding agents", &["switch", "packet"]),
     ("Tags in files", &["tag", "await-tag", "alert", "run", "work", "attach"]),
-    ("Look", &["list", "show", "replay", "flow", "logs", "top", "stats", "audit"]),
+    ("Look", &["list", "show", "replay", "flow", "logs", "events", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
     ("See it", &["demo", "bench"]),
 ];

@@ -4,19 +4,24 @@
 //! ledger answers as it did the first time: asking twice is safe, so nobody has to wonder. Only a
 //! token is asked for once: its secret is in no ledger, so a second answer would be a second token.
 
+mod listen;
+
+pub(crate) use listen::{Heard, Listened};
+
 use std::cell::Cell;
 use std::time::Duration;
 
 use baton_protocol::command::Command;
 use baton_protocol::trace::TraceParent;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
-use hyper::{Method, Request};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 use crate::caller::Caller;
 use crate::failure::{self, Failure};
@@ -48,6 +53,8 @@ pub(crate) struct Client {
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) json: String,
+    /// Where the list goes on, if this is a page of one.
+    pub(crate) next: Option<String>,
 }
 
 impl Reply {
@@ -150,7 +157,7 @@ impl Client {
     pub(crate) fn peek(&self, method: Method, path: &str) -> Result<Option<Reply>, Failure> {
         let ask = Ask { method, ..reading(path.to_owned(), Duration::ZERO) };
         match self.once(&ask) {
-            Ok((status, body)) => granted(status, body).map(Some),
+            Ok(answered) => answered.granted().map(Some),
             Err(Lost::NobodyThere) => Ok(None),
             Err(lost) => Err(self.told(lost, &ask)),
         }
@@ -175,8 +182,8 @@ impl Client {
             repeatable: true,
         };
         match self.once(&ask) {
-            Ok((200..=299, _)) => Ok(()),
-            Ok((status, _)) => Err(Untold::Refused(status)),
+            Ok(Answered { status: 200..=299, .. }) => Ok(()),
+            Ok(Answered { status, .. }) => Err(Untold::Refused(status)),
             Err(_) => Err(Untold::Lost),
         }
     }
@@ -187,7 +194,7 @@ impl Client {
         let mut launched = false;
         loop {
             match self.once(ask) {
-                Ok((status, body)) => return granted(status, body),
+                Ok(answered) => return answered.granted(),
                 Err(Lost::NobodyThere) if !launched && self.workspace().is_some() => {
                     self.workspace().map_or(Ok(()), launch::launch)?;
                     launched = true;
@@ -201,27 +208,38 @@ impl Client {
         }
     }
 
-    fn once(&self, ask: &Ask) -> Result<(u16, String), Lost> {
+    fn once(&self, ask: &Ask) -> Result<Answered, Lost> {
         self.runtime.block_on(async {
             let exchanged = tokio::time::timeout(ask.within, self.exchange(ask)).await;
             exchanged.unwrap_or(Err(Lost::Late))
         })
     }
 
-    async fn exchange(&self, ask: &Ask) -> Result<(u16, String), Lost> {
-        let broken = |error: &dyn std::fmt::Display| Lost::Broken(error.to_string());
+    async fn exchange(&self, ask: &Ask) -> Result<Answered, Lost> {
+        let request = self.request(ask).map_err(|e| broken(&e))?;
+        let (answer, connection) = self.send(request).await?;
+        let status = answer.status().as_u16();
+        let next = answer.headers().get("link").and_then(|link| link.to_str().ok());
+        let next = next.and_then(next_page).map(str::to_owned);
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+        connection.abort();
+        let bytes = body.map_err(|e| broken(&e))?.to_bytes();
+        let json = String::from_utf8(bytes.to_vec()).map_err(|e| broken(&e))?;
+        Ok(Answered { status, reply: Reply { json, next } })
+    }
+
+    /// Sends a request on a connection of its own. The task that drives the connection goes on
+    /// while the answer's body is read.
+    async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(Response<Incoming>, JoinHandle<hyper::Result<()>>), Lost> {
         let stream = self.line.connect().await?;
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|e| broken(&e))?;
         let connection = tokio::spawn(connection);
-        let request = self.request(ask).map_err(|e| broken(&e))?;
         let answer = sender.send_request(request).await.map_err(|e| broken(&e))?;
-        let status = answer.status().as_u16();
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
-        connection.abort();
-        let bytes = body.map_err(|e| broken(&e))?.to_bytes();
-        let text = String::from_utf8(bytes.to_vec()).map_err(|e| broken(&e))?;
-        Ok((status, text))
+        Ok((answer, connection))
     }
 
     fn request(&self, ask: &Ask) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
@@ -316,11 +334,28 @@ fn reading(path: String, wait: Duration) -> Ask {
     Ask { method: Method::GET, path, body: None, key: None, within, repeatable: true }
 }
 
-fn granted(status: u16, body: String) -> Result<Reply, Failure> {
-    match status {
-        200..=299 => Ok(Reply { json: body }),
-        _ => Err(failure::from_reply(status, &body)),
+fn broken(error: &dyn std::fmt::Display) -> Lost {
+    Lost::Broken(error.to_string())
+}
+
+/// An answer, be it yes or no.
+struct Answered {
+    status: u16,
+    reply: Reply,
+}
+
+impl Answered {
+    fn granted(self) -> Result<Reply, Failure> {
+        match self.status {
+            200..=299 => Ok(self.reply),
+            status => Err(failure::from_reply(status, &self.reply.json)),
+        }
     }
+}
+
+/// The path of the next page, as a `Link` header names it.
+fn next_page(link: &str) -> Option<&str> {
+    link.strip_prefix('<')?.strip_suffix(">; rel=\"next\"")
 }
 
 /// A path with its query, every value made safe to be part of it.

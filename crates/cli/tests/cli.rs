@@ -10,6 +10,8 @@ mod desk;
 mod dispatch;
 #[path = "cli/edges.rs"]
 mod edges;
+#[path = "cli/events.rs"]
+mod events;
 #[path = "cli/flow.rs"]
 mod flow;
 #[path = "cli/guards.rs"]

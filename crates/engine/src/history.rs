@@ -12,6 +12,9 @@ use crate::engine::Engine;
 use crate::query::{QueryError, unreadable};
 use crate::view::{Hidden, Message, MessageType, message};
 
+/// Records that are read at once to find the newest messages, however few are asked for.
+const LATEST_ROWS_MIN: usize = 64;
+
 /// Which audit records are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct AuditQuery {
@@ -127,21 +130,57 @@ impl Engine {
         viewer: Actor,
         query: MessageQuery,
     ) -> Result<Page<Message>, QueryError> {
-        let kinds = query.types.iter().flat_map(|one| one.record_types());
-        let asked = AuditQuery {
-            workflow: query.workflow,
-            agent: query.agent.clone(),
-            kinds: kinds.map(|kind| (*kind).to_owned()).collect(),
-            after: query.after,
-            limit: query.limit,
-            ..AuditQuery::default()
-        };
+        let asked = AuditQuery { after: query.after, limit: query.limit, ..query.records() };
         let Page { items, next } = self.audit_page(viewer, asked).await?;
-        let fits = |message: &Message| {
-            let typed = query.types.is_empty() || query.types.contains(&message.kind);
-            typed && query.agent.as_ref().is_none_or(|agent| message.concerns(agent))
-        };
-        Ok(Page { items: items.iter().filter_map(message).filter(fits).collect(), next })
+        let told = items.iter().filter_map(message).filter(|one| query.fits(one));
+        Ok(Page { items: told.collect(), next })
+    }
+
+    /// The newest `most` messages, the oldest of them first.
+    pub async fn latest_messages(
+        &self,
+        viewer: Actor,
+        query: MessageQuery,
+        most: usize,
+    ) -> Result<Vec<Message>, QueryError> {
+        let most = most.min(PAGE_ROWS_MAX);
+        let page = most.saturating_mul(2).clamp(LATEST_ROWS_MIN, PAGE_ROWS_MAX);
+        let mut found = Vec::new();
+        let mut before = None;
+        // Not every record is a message that was asked for, so one page may not be enough. Each
+        // begins further back than the one before, and the first record is the end.
+        while found.len() < most {
+            let (newest, limit) = (true, Some(page));
+            let asked = AuditQuery { before, newest, limit, ..query.records() };
+            let Page { items, next } = self.audit_page(viewer.clone(), asked).await?;
+            let told = items.iter().filter_map(message).filter(|one| query.fits(one));
+            found.extend(told.take(most - found.len()));
+            match next {
+                Some(seq) => before = Some(seq),
+                None => break,
+            }
+        }
+        found.reverse();
+        Ok(found)
+    }
+}
+
+impl MessageQuery {
+    /// The records that such messages may be made of.
+    fn records(&self) -> AuditQuery {
+        let kinds = self.types.iter().flat_map(|one| one.record_types());
+        AuditQuery {
+            workflow: self.workflow,
+            agent: self.agent.clone(),
+            kinds: kinds.map(|kind| (*kind).to_owned()).collect(),
+            ..AuditQuery::default()
+        }
+    }
+
+    /// Whether a message is asked for.
+    fn fits(&self, message: &Message) -> bool {
+        let typed = self.types.is_empty() || self.types.contains(&message.kind);
+        typed && self.agent.as_ref().is_none_or(|agent| message.concerns(agent))
     }
 }
 

@@ -101,21 +101,27 @@ impl Output {
 
     /// Writes all at once. A reader that has gone away, such as `head`, has read enough.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+        self.stream(text).map(|_| ())
+    }
+
+    /// Writes one part of many, and says whether anybody still reads.
+    pub(crate) fn stream(&self, text: &str) -> Result<bool, Failure> {
         self.put(AutoStream::new(io::stdout(), self.color), text.as_bytes())
     }
 
     /// Writes bytes as they are: a path need not be UTF-8.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
-        self.put(io::stdout().lock(), bytes)
+        self.put(io::stdout().lock(), bytes).map(|_| ())
     }
 
-    fn put(&self, mut out: impl Write, bytes: &[u8]) -> Result<(), Failure> {
+    fn put(&self, mut out: impl Write, bytes: &[u8]) -> Result<bool, Failure> {
         match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 let sentence = format!("cannot write the answer: {error}");
                 Err(Failure::failed(sentence, "check where the output goes"))
             }
-            Ok(()) | Err(_) => Ok(()),
+            Ok(()) => Ok(true),
+            Err(_) => Ok(false),
         }
     }
 

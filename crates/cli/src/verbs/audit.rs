@@ -244,7 +244,7 @@ fn about(record: &Record) -> String {
 }
 
 /// The one thing worth saying about an event that is not a handoff's.
-fn words(event: &Value) -> String {
+pub(crate) fn words(event: &Value) -> String {
     match event["type"].as_str() {
         Some("group_opened") => {
             let copies = event["expected"].as_array().map_or(0, Vec::len);

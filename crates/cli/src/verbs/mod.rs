@@ -13,6 +13,7 @@ mod completions;
 mod demo;
 mod draft;
 mod escalate;
+mod events;
 mod flow;
 mod front;
 mod goto;
@@ -107,6 +108,7 @@ pub(crate) enum Verb {
     Replay(replay::Replay),
     Flow(flow::Flow),
     Logs(reached::Logs),
+    Events(events::Events),
     Stats(stats::Stats),
     Top(top::Top),
     Audit(audit::Audit),
@@ -176,6 +178,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Replay(replay) => replay.run(&session(global, out)?),
         Verb::Flow(flow) => flow.run(&session(global, out)?),
         Verb::Logs(logs) => logs.run(&session(global, out)?),
+        Verb::Events(events) => events.run(&session(global, out)?),
         Verb::Top(top) => top.run(session(global, out)?),
         Verb::Stats(stats) => stats.run(&session(global, out)?),
         Verb::Audit(audit) => match audit.offline(out) {

@@ -14,17 +14,20 @@ use crate::value::Id;
 #[command(after_long_help = "\
 Examples:
   baton stats
-  baton stats 3f2a
+  baton stats --workflow 3f2a
   baton stats --json | jq .handoffsByAgent")]
 pub(crate) struct Stats {
     /// Only of this workflow
     #[arg(value_name = "WORKFLOW")]
     workflow: Option<Id>,
+    /// The same by name
+    #[arg(long = "workflow", value_name = "WORKFLOW", conflicts_with = "workflow")]
+    named: Option<Id>,
 }
 
 impl Stats {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
-        let workflow = self.workflow.map(|id| session.workflow(&id)).transpose()?;
+        let workflow = self.workflow.or(self.named).map(|id| session.workflow(&id)).transpose()?;
         let reply = session.client.read(Query::new("/v1/stats").with("workflow", workflow))?;
         session.out.answer(&reply, |page| {
             let stats: view::Stats = reply.read()?;

@@ -22,8 +22,10 @@ pub enum MessageType {
     TaskCreated,
     /// An agent took a handoff.
     TaskStarted,
-    /// A handoff, or the whole workflow, ended as it was meant to.
+    /// What was asked for came back, or the whole workflow ended as it was meant to.
     TaskCompleted,
+    /// A handoff is over because its receiver took the work; nothing comes back from it.
+    HandoffCompleted,
     /// A handoff ended some other way.
     TaskFailed,
     /// A workflow was called off.
@@ -98,6 +100,7 @@ impl MessageType {
             Self::TaskAssigned => &["initiated"],
             Self::StateChanged => &["moved"],
             Self::WorkflowDefined => &["defined"],
+            Self::HandoffCompleted => &["completed"],
             Self::TaskCancelled => &["closed"],
             Self::TaskProgress => &["progressed"],
             Self::TaskSuspended => &["escalated"],
@@ -285,7 +288,7 @@ pub fn message(record: &Value) -> Option<Message> {
         id: format!("msg-{}", told.seq),
         seq: told.seq,
         kind,
-        source_agent: source(&told.by).to_owned(),
+        source_agent: begun_by(&told.event).unwrap_or(source(&told.by)).to_owned(),
         target_agent: target,
         timestamp: told.at,
         payload: Payload { handoff, event },
@@ -296,6 +299,20 @@ pub fn message(record: &Value) -> Option<Message> {
 /// The agent whose deed it is, also when a person acted for it.
 fn source(by: &str) -> &str {
     by.strip_prefix("operator as ").unwrap_or(by)
+}
+
+/// Who passes what a rule passes on: not whoever asked, but who has the work until then.
+fn begun_by(event: &Event) -> Option<&str> {
+    match event {
+        Event::Initiated { terms, .. } if terms.step.is_some() => Some(terms.from_agent.as_str()),
+        _ => None,
+    }
+}
+
+/// What kind of task it is, where a definition says so.
+fn task_type(event: &Event) -> Option<String> {
+    let Event::Initiated { terms, .. } = event else { return None };
+    terms.step.as_ref().map(|step| step.task.to_string())
 }
 
 fn kind(event: &Event) -> Option<MessageType> {
@@ -314,7 +331,9 @@ fn kind(event: &Event) -> Option<MessageType> {
         Event::Accepted { .. } => MessageType::TaskStarted,
         Event::Returned { .. } => MessageType::TaskReturned,
         Event::Unverified { .. } => MessageType::TaskUnverified,
-        Event::Completed { .. } => MessageType::TaskCompleted,
+        // A sequential handoff ends when it is taken: the task itself has only just begun.
+        Event::Completed { result: None, .. } => MessageType::HandoffCompleted,
+        Event::Completed { result: Some(_), .. } => MessageType::TaskCompleted,
         Event::Failed { .. } => MessageType::TaskFailed,
         Event::Closed { ending: Ending::Completed { .. }, .. } => MessageType::TaskCompleted,
         Event::Closed { ending: Ending::Cancelled { .. }, .. } => MessageType::TaskCancelled,
@@ -376,6 +395,11 @@ fn handoff(
     context: MessageContext,
 ) -> MessageHandoff {
     let (payload, priority, created_at) = match event {
+        Event::Initiated { terms, .. } if terms.step.is_some() => {
+            let step = terms.step.as_ref();
+            let payload = step.and_then(|step| Some(step.payload.as_ref()?.as_value().clone()));
+            (payload, Some(terms.priority), Some(at))
+        }
         Event::Initiated { terms, variables, artifacts, .. } => {
             let constraints = &terms.constraints;
             let payload = serde_json::json!({
@@ -388,7 +412,7 @@ fn handoff(
     let Snapshot { task_id, task_status } = audit.context_snapshot;
     let task = MessageTask {
         id: task_id,
-        kind: audit.handoff_type,
+        kind: task_type(event).unwrap_or(audit.handoff_type),
         payload,
         priority,
         status: task_status,

@@ -75,6 +75,57 @@ async fn messages_are_read_from_any_point_and_filtered_by_type_and_agent() {
 }
 
 #[tokio::test]
+async fn the_newest_messages_are_found_however_much_came_after_them() {
+    let mut scene = Scene::new().await;
+    let passed = scene.delegate(json!({ "timeout": "1m" })).await;
+    for number in 0..150 {
+        let profile = json!({ "id": "planner", "description": format!("edition {number}") });
+        scene.ask(Actor::Operator, json!({ "register": profile })).await;
+    }
+    let all = told(&scene, Actor::Operator, MessageQuery::default()).await;
+    let latest = async |query: MessageQuery, most| {
+        let found = scene.engine.latest_messages(Actor::Operator, query, most).await;
+        found.expect("answered")
+    };
+    assert_eq!(latest(MessageQuery::default(), 3).await, all[all.len() - 3..]);
+    assert_eq!(latest(MessageQuery::default(), 1000).await, all);
+    assert_eq!(latest(MessageQuery::default(), 0).await, []);
+    let of_it = MessageQuery { workflow: passed.workflow, ..Default::default() };
+    assert_eq!(latest(of_it.clone(), 1).await, all[3..4]);
+    // The record of a change of health may be good news or bad: the row alone does not tell.
+    let types = vec![MessageType::AgentHandoff, MessageType::AgentHealthy];
+    assert_eq!(latest(MessageQuery { types, ..Default::default() }, 5).await, all[3..4]);
+}
+
+#[tokio::test]
+async fn a_sequential_handoff_is_over_when_it_is_taken_and_its_task_when_the_work_is() {
+    let mut scene = Scene::new().await;
+    let pass = json!({ "pass": {
+        "to_agent": "builder", "type": "sequential", "reason": "go on",
+    }});
+    let passed = scene.ask(Actor::Agent(agent("planner")), pass).await;
+    let fence = scene.accept(&passed).await.fence;
+    let done = json!({ "complete": { "workflow": passed.workflow, "fence": fence } });
+    scene.ask(Actor::Agent(agent("builder")), done).await;
+    let of_it = MessageQuery { workflow: passed.workflow, ..Default::default() };
+    let kinds: Vec<_> =
+        told(&scene, Actor::Operator, of_it.clone()).await.iter().map(|one| one.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            MessageType::TaskCreated,
+            MessageType::AgentHandoff,
+            MessageType::TaskStarted,
+            MessageType::HandoffCompleted,
+            MessageType::TaskCompleted,
+        ]
+    );
+    let types = vec![MessageType::TaskCompleted];
+    let ends = told(&scene, Actor::Operator, MessageQuery { types, ..of_it }).await;
+    assert_eq!(ends.len(), 1, "{ends:?}");
+}
+
+#[tokio::test]
 async fn an_agent_hears_only_what_concerns_it_and_nobody_hears_of_credentials() {
     let mut scene = Scene::new().await;
     scene.delegate(json!({ "timeout": "1m" })).await;

@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::App;
-use super::messages::kind_of;
+use super::messages::{ears, kind_of};
 use crate::api::{Api, get};
 use crate::caller::Known;
 use crate::idle::Present;
@@ -111,10 +111,11 @@ struct EventsAsked {
 
 async fn events(
     State(app): State<Arc<App>>,
-    known: Known,
+    mut known: Known,
     headers: HeaderMap,
     Asked(asked): Asked<EventsAsked>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    known.actor = ears(known.actor);
     let named = asked.types.iter().flat_map(|text| text.split(','));
     let durable = *app.engine.changes().borrow();
     let query = MessageQuery {
