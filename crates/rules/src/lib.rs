@@ -4,6 +4,7 @@
 //! in, and what it came to goes back; the engine records it.
 
 pub mod approval;
+pub mod check;
 pub mod compiled;
 pub mod definition;
 pub mod expr;
@@ -11,6 +12,7 @@ mod language;
 #[cfg(test)]
 mod testing;
 
+pub use check::{Known, check};
 pub use compiled::Compiled;
 pub use definition::{Positions, Problem, Read, Severity, Span, read};
 pub use expr::{ExprError, Expression, Facts};

@@ -44,6 +44,11 @@ impl Compiled {
     pub fn of(definition: &Definition) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         let mut schemas = schema::Schemas::of(&definition.schemas);
+        for (name, schema) in &definition.schemas {
+            let path = format!("schemas.{name}");
+            let bad = |words| problems.push(Problem::error("bad-schema", words).about(path));
+            schemas.read(schema).map_err(bad).ok();
+        }
         let mut rules = Vec::with_capacity(definition.rules.len());
         for (n, rule) in definition.rules.iter().enumerate() {
             let path = format!("rules[{n}]");
@@ -105,6 +110,11 @@ impl Compiled {
     /// What the condition that a state waits for looks at, as it is.
     pub fn waits_saw(&self, state: &StateName, facts: &dyn Facts) -> String {
         self.waits.get(state).map(|until| until.saw(facts)).unwrap_or_default()
+    }
+
+    /// What the condition that a state waits for looks at.
+    pub(crate) fn waits_reads(&self, state: &StateName) -> Vec<String> {
+        self.waits.get(state).map(|until| until.reads()).unwrap_or_default()
     }
 
     /// What the expressions of a rule look at, each with the path of the expression.
