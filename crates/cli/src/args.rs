@@ -114,6 +114,7 @@ const THEMES: &[(&str, &[&str])] = &[
         "Guard",
         &["policy", "what-if", "approvals", "approve", "deny", "limits", "breaker", "fall-back"],
     ),
+    ("Rules of the way", &["workflow"]),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
     ("Coding agents", &["switch", "packet"]),
     ("Tags in files", &["tag", "await-tag", "alert", "run", "work", "attach"]),

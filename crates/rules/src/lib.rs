@@ -8,7 +8,9 @@ pub mod check;
 pub mod compiled;
 pub mod definition;
 pub mod expr;
+mod graph;
 mod language;
+mod render;
 #[cfg(test)]
 mod testing;
 
@@ -16,3 +18,5 @@ pub use check::{Known, check};
 pub use compiled::Compiled;
 pub use definition::{Positions, Problem, Read, Severity, Span, read};
 pub use expr::{ExprError, Expression, Facts};
+pub use graph::graph;
+pub use render::render;

@@ -48,6 +48,7 @@ mod used;
 mod vars;
 mod wait;
 mod work;
+mod workflow;
 
 pub(crate) use rows::word_of;
 
@@ -87,6 +88,7 @@ pub(crate) enum Verb {
     Complete(holder::Complete),
     Vars(vars::Vars),
     Artifact(artifact::Artifact),
+    Workflow(workflow::Workflow),
     Switch(Box<switch::Switch>),
     Packet(Box<packet::Packet>),
     Tag(tag::Tag),
@@ -135,6 +137,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Switch(switch) => switch.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Secrets(secrets) => secrets.run(Workspace::find(global.workspace.as_deref()), out),
+        Verb::Workflow(workflow) => workflow.run(out),
         Verb::Tag(tag) => of_tags(&global, |ground| tag.run(ground, &global, out)),
         Verb::AwaitTag(wait) => of_tags(&global, |ground| wait.run(ground, out)),
         Verb::Alert(alert) => of_tags(&global, |ground| alert.run(ground, &global, out)),

@@ -39,8 +39,9 @@ pub fn check(read: &Read, known: &Known) -> Vec<Problem> {
     look.reach();
     look.signals();
     look.unused(known);
+    look.payloads();
     match Compiled::of(&read.definition) {
-        Ok(compiled) => look.payloads(&compiled),
+        Ok(compiled) => look.variables(&compiled),
         Err(problems) => look.problems.extend(problems),
     }
     look.contradictions();

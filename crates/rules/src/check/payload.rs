@@ -14,22 +14,26 @@ use crate::definition::Problem;
 const GIVEN: [&str; 4] = ["requestId", "sessionId", "userId", "workflow"];
 
 impl<'a> Look<'a> {
-    /// Payload fields that nothing provides, and variables that nothing sets.
-    pub(super) fn payloads(&mut self, compiled: &Compiled) {
+    /// Payload fields that nothing provides.
+    pub(super) fn payloads(&mut self) {
         for n in 0..self.definition.rules.len() {
             self.required(n);
         }
+    }
+
+    /// Variables that nothing sets.
+    pub(super) fn variables(&mut self, compiled: &Compiled) {
         let set = self.known_variables();
         for n in 0..self.definition.rules.len() {
             let states = self.states_of(n);
             for (below, reads) in compiled.reads(n) {
                 let path = format!("rules[{n}].{below}");
-                self.variables(&reads, &states, &set, &path);
+                self.unset(&reads, &states, &set, &path);
             }
         }
         for state in self.definition.states.keys() {
             let reads = compiled.waits_reads(state);
-            self.variables(&reads, &[state], &set, &format!("states.{state}.wait.until"));
+            self.unset(&reads, &[state], &set, &format!("states.{state}.wait.until"));
         }
     }
 
@@ -92,7 +96,7 @@ impl<'a> Look<'a> {
         known
     }
 
-    fn variables(
+    fn unset(
         &mut self,
         reads: &[String],
         states: &[&StateName],

@@ -38,7 +38,10 @@ impl Look<'_> {
             let message = format!("nothing waits for `{signal}`");
             let problem = Problem::warning("unused-signal", message);
             let hint = "let a state wait for it, or leave it out";
-            self.found(problem.hint(hint), format!("signals.{signal}"));
+            let path = format!("signals.{signal}");
+            let span = self.positions.key(&path);
+            let problem = problem.hint(hint).about(path);
+            self.problems.push(Problem { span, ..problem });
         }
         let working: BTreeSet<_> =
             definition.states.values().filter_map(|spec| spec.agent.as_ref()).collect();

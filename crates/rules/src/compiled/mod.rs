@@ -21,7 +21,7 @@ use baton_protocol::limits::{JUDGEMENT_STEPS_MAX, TEXT_BYTES_MAX};
 use baton_protocol::text::Text;
 
 use crate::definition::Problem;
-use crate::expr::{ExprError, Expression, Facts, expression};
+use crate::expr::{ExprError, Expression, Facts, KNOWN, expression};
 use rule::CompiledRule;
 
 /// What a condition looks like, for whoever wrote one that is none.
@@ -167,10 +167,18 @@ fn of_expression(error: &ExprError, path: String) -> Problem {
     let mut problem = Problem::error(code, error.to_string()).about(path);
     problem.inside = error.place();
     if let ExprError::Unknown { name, what: "name", .. } = error {
-        problem.hint = Some(format!(
-            "write `result.{name}` for what the agent reported, `context.{name}` for a variable, \
-             or \"{name}\" for a text"
-        ));
+        let near = KNOWN.into_iter().find(|known| known.len().abs_diff(name.len()) <= 1);
+        let near = near.filter(|known| known.starts_with(&name[..name.len().min(1)]));
+        problem.hint =
+            Some(near.map_or_else(|| other(name), |near| format!("did you mean `{near}`?")));
     }
     problem
+}
+
+/// What somebody may have meant by a name that there is not.
+fn other(name: &str) -> String {
+    format!(
+        "write `result.{name}` for what the agent reported, `context.{name}` for a variable, \
+             or \"{name}\" for a text"
+    )
 }
