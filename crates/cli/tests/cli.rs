@@ -4,6 +4,8 @@
 mod checks;
 #[path = "cli/contexts.rs"]
 mod contexts;
+#[path = "cli/definitions.rs"]
+mod definitions;
 #[path = "cli/desk.rs"]
 mod desk;
 #[path = "cli/dispatch.rs"]

@@ -22,10 +22,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["protocol"]),
     ("flow", &["protocol"]),
     ("context", &["protocol"]),
-    ("engine", &["protocol", "store", "flow", "context"]),
+    ("rules", &["protocol", "flow"]),
+    ("engine", &["protocol", "store", "flow", "context", "rules"]),
     ("tags", &[]),
     ("server", &["protocol", "engine", "flow", "context"]),
-    ("cli", &["protocol", "engine", "flow", "context", "tags", "server"]),
+    ("cli", &["protocol", "engine", "flow", "context", "rules", "tags", "server"]),
 ];
 
 /// What a pure decision cannot have: a clock, randomness, input and output, waiting.

@@ -3,13 +3,17 @@
 use std::fmt::Write;
 
 use crate::model::Flow;
-use crate::picture::{Card, Edge, Node, NodeKind};
+use crate::picture::{Card, Edge, Node, NodeKind, Picture};
 use crate::standing::{Hue, Stroke};
 use crate::words::{card_lines, layers, node_lines, page};
 
 /// A flow in the DOT language.
 pub fn dot(flow: &Flow) -> String {
-    let picture = page(flow);
+    of(&page(flow))
+}
+
+/// A picture in the DOT language.
+pub(crate) fn of(picture: &Picture) -> String {
     let heading: Vec<&str> = [picture.title.as_str(), picture.summary.as_str()]
         .into_iter()
         .chain(picture.notes.iter().map(String::as_str))
@@ -19,7 +23,7 @@ pub fn dot(flow: &Flow) -> String {
     out.push_str("    fontname=\"Helvetica\", rankdir=TB, nodesep=0.5, ranksep=0.6];\n");
     out.push_str("  node [fontname=\"Helvetica\", fontsize=12, margin=\"0.2,0.1\"];\n");
     out.push_str("  edge [fontname=\"Helvetica\", fontsize=10];\n");
-    for layer in layers(&picture) {
+    for layer in layers(picture) {
         for node in &layer {
             let _ = writeln!(out, "  n{node} [{}];", node_style(&picture.nodes[*node]));
         }
@@ -51,6 +55,7 @@ fn node_style(node: &Node) -> String {
         NodeKind::Begin => {
             format!("label={label}, shape=ellipse, style=filled, fillcolor=\"#e8ebf0\"")
         }
+        NodeKind::State => format!("label={label}, shape=box"),
         NodeKind::Agent => format!("label={label}, shape=box, style=rounded"),
         NodeKind::Person => {
             let fill = "style=\"rounded,filled\", fillcolor=\"#fff7e8\"";
@@ -64,6 +69,10 @@ fn node_style(node: &Node) -> String {
         NodeKind::Completed => {
             let color = Hue::Green.on_light();
             format!("label={label}, shape=ellipse, peripheries=2, color=\"{color}\"")
+        }
+        NodeKind::Failed => {
+            let color = Hue::Red.on_light();
+            format!("label={label}, shape=ellipse, peripheries=2, style=dashed, color=\"{color}\"")
         }
         NodeKind::Cancelled => {
             let color = Hue::Grey.on_light();

@@ -6,6 +6,7 @@
 
 mod cards;
 mod dot;
+pub mod drawn;
 mod fold;
 mod layout;
 mod mermaid;

@@ -9,7 +9,11 @@ use crate::words::{card_lines, layers, node_lines, page};
 
 /// A flow as a Mermaid flowchart.
 pub fn mermaid(flow: &Flow) -> String {
-    let picture = page(flow);
+    of(&page(flow))
+}
+
+/// A picture as a Mermaid flowchart.
+pub(crate) fn of(picture: &Picture) -> String {
     // In YAML, and without a sign that could make it a directive.
     let title = picture.title.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "\\x25");
     let config = "config:\n  flowchart:\n    wrappingWidth: 360";
@@ -18,7 +22,7 @@ pub fn mermaid(flow: &Flow) -> String {
         // A comment ends with its line, and must not look like a directive.
         let _ = writeln!(out, "  %% {}", note.replace(['{', '}', '%'], " "));
     }
-    for node in layers(&picture).into_iter().flatten() {
+    for node in layers(picture).into_iter().flatten() {
         let _ = writeln!(out, "  n{node}{}", shape(&picture.nodes[node]));
     }
     let mut hues = Vec::new();
@@ -26,7 +30,7 @@ pub fn mermaid(flow: &Flow) -> String {
         let _ = writeln!(out, "  {}", line(edge));
         hues.push(edge.standing().map_or(Hue::Grey, |standing| standing.hue()));
     }
-    styles(&mut out, &picture, &hues);
+    styles(&mut out, picture, &hues);
     out
 }
 
@@ -34,11 +38,14 @@ fn shape(node: &Node) -> String {
     let label = quoted(&node_lines(node));
     match node.kind {
         NodeKind::Begin => format!("(({label}))"),
+        NodeKind::State => format!("[{label}]"),
         NodeKind::Agent => format!("({label})"),
         NodeKind::Person => format!("([{label}])"),
         NodeKind::Several => format!("[[{label}]]"),
         NodeKind::Broadcast(_) => format!("{{{{{label}}}}}"),
-        NodeKind::Completed | NodeKind::Cancelled => format!("((({label})))"),
+        NodeKind::Completed | NodeKind::Cancelled | NodeKind::Failed => {
+            format!("((({label})))")
+        }
     }
 }
 

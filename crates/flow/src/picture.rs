@@ -43,6 +43,8 @@ pub struct Picture {
     pub edges: Vec<Edge>,
     /// What is not drawn as it was.
     pub notes: Vec<String>,
+    /// What standings mean here, where it is not what they mean of a handoff.
+    pub meanings: Vec<(Standing, &'static str)>,
 }
 
 /// A node.
@@ -75,6 +77,10 @@ pub enum NodeKind {
     Completed,
     /// The end, called off.
     Cancelled,
+    /// The end, because it could not be done.
+    Failed,
+    /// A state of a definition.
+    State,
 }
 
 /// Everything that was passed from one node to another, in order.
@@ -130,6 +136,14 @@ impl Words {
             Self::Artifacts(names) => format!("with {names}"),
             Self::Return(text) => format!("↩ {text}"),
         }
+    }
+}
+
+impl Picture {
+    /// What a standing means here.
+    pub(crate) fn meaning(&self, standing: Standing) -> &'static str {
+        let own = self.meanings.iter().find(|(one, _)| *one == standing);
+        own.map_or(standing.word(), |(_, word)| word)
     }
 }
 
@@ -299,7 +313,8 @@ impl<'a> Draft<'a> {
         };
         let edges = pairs.into_iter().map(edge).collect();
         let (title, summary) = (plain(&self.flow.title), summary(self.flow));
-        Picture { title, summary, nodes: self.nodes, edges, notes: self.notes }
+        let (nodes, notes) = (self.nodes, self.notes);
+        Picture { title, summary, nodes, edges, notes, meanings: Vec::new() }
     }
 }
 

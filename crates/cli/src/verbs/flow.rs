@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::show::width;
+use crate::show::{Output, width};
 use crate::value::Id;
 
 /// Draw a workflow: who passed what to whom, and how it went
@@ -39,7 +39,7 @@ pub(crate) struct Flow {
 
 /// As what a workflow is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// Boxes and lines of characters
     Terminal,
     /// For Markdown pages that draw it
@@ -52,7 +52,7 @@ enum Format {
 
 impl Format {
     /// What the name of a file asks for.
-    fn of(path: &Path) -> Option<Self> {
+    pub(super) fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "svg" => Some(Self::Svg),
             "dot" | "gv" => Some(Self::Dot),
@@ -77,16 +77,21 @@ impl Flow {
             Format::Dot => dot(&flow),
             Format::Svg => svg(&flow),
         };
-        let Some(path) = &self.output else { return session.out.write(&text) };
-        // A file has no terminal that would show the colours.
-        let text = anstream::adapter::strip_str(&text).to_string();
-        fs::write(path, text).map_err(|error| {
-            let sentence = format!("cannot write {}: {error}", path.display());
-            Failure::failed(sentence, "name a file in a folder that is there and yours")
-        })?;
-        session.out.page(|page| {
-            page.line(format!("drawn in {}", path.display()));
-            Ok(())
-        })
+        written(session.out, &text, self.output.as_deref())
     }
+}
+
+/// Prints a drawing, or writes it to a file.
+pub(super) fn written(out: Output, text: &str, to: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = to else { return out.write(text) };
+    // A file has no terminal that would show the colours.
+    let text = anstream::adapter::strip_str(text).to_string();
+    fs::write(path, text).map_err(|error| {
+        let sentence = format!("cannot write {}: {error}", path.display());
+        Failure::failed(sentence, "name a file in a folder that is there and yours")
+    })?;
+    out.page(|page| {
+        page.line(format!("drawn in {}", path.display()));
+        Ok(())
+    })
 }

@@ -14,7 +14,7 @@ use baton_protocol::policy::Matched;
 use baton_protocol::refusal::{Refusal, Unmoved};
 use baton_protocol::time::Timestamp;
 use baton_protocol::{Judged, Said, Stirred, World, advance, rests};
-use baton_rules::Compiled;
+use baton_rules::{Compiled, Problem, Severity};
 use baton_store::{LedgerError, Scope};
 use serde_json::Value;
 
@@ -124,9 +124,14 @@ fn nothing(id: WorkflowId) -> Decision {
 
 /// Refuses a definition that does not hold together.
 pub(crate) fn check_definition(definition: &Definition) -> Result<(), Refusal> {
-    let Err(problems) = Compiled::of(definition) else { return Ok(()) };
-    let why = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
-    Err(Unmoved::BadDefinition { definition: definition.id(), why }.into())
+    let problems = baton_rules::check_definition(definition);
+    match problems.into_iter().find(|problem| problem.severity == Severity::Error) {
+        None => Ok(()),
+        Some(Problem { path, message, .. }) => {
+            let why = if path.is_empty() { message } else { format!("{path}: {message}") };
+            Err(Unmoved::BadDefinition { definition: definition.id(), why }.into())
+        }
+    }
 }
 
 /// Whether what was decided may let work go on by itself.

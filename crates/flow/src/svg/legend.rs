@@ -14,7 +14,7 @@ pub(super) struct Legend {
 }
 
 enum Entry {
-    Standing(Standing),
+    Standing(Standing, &'static str),
     Person,
     Returned,
 }
@@ -22,7 +22,7 @@ enum Entry {
 impl Entry {
     fn words(&self) -> &'static str {
         match self {
-            Self::Standing(standing) => standing.word(),
+            Self::Standing(_, word) => word,
             Self::Person => "a person",
             Self::Returned => "something came back",
         }
@@ -30,7 +30,7 @@ impl Entry {
 
     fn width(&self) -> i32 {
         let before = match self {
-            Self::Standing(_) => 58,
+            Self::Standing(..) => 58,
             Self::Person => 34,
             Self::Returned => 42,
         };
@@ -42,8 +42,8 @@ impl Legend {
     pub(super) fn of(picture: &Picture) -> Self {
         let cards = || picture.edges.iter().flat_map(|edge| &edge.cards);
         let occurs = |standing: &Standing| cards().any(|card| card.standing == *standing);
-        let mut entries: Vec<Entry> =
-            Standing::ALL.into_iter().filter(occurs).map(Entry::Standing).collect();
+        let meant = |standing| Entry::Standing(standing, picture.meaning(standing));
+        let mut entries: Vec<Entry> = Standing::ALL.into_iter().filter(occurs).map(meant).collect();
         if cards().any(|card| card.returned) {
             entries.push(Entry::Returned);
         }
@@ -80,7 +80,7 @@ impl Legend {
         for (entry, (x, y)) in self.entries.iter().zip(self.places(width)) {
             let (x, y) = (left + x, top + y);
             let words = match entry {
-                Entry::Standing(standing) => {
+                Entry::Standing(standing, _) => {
                     let (hue, middle) = (standing.hue().word(), y + 8);
                     let class = style::stroke_class(standing.stroke());
                     let end = x + 34;

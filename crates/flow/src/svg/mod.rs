@@ -30,9 +30,14 @@ pub(crate) const AIR: Spacing = Spacing { between: 26, port: 26, bend: 18 };
 /// A flow as an SVG document.
 pub fn svg(flow: &Flow) -> String {
     let picture = page(flow);
-    let mut layout = layout(&measured(&picture), AIR);
+    of(&picture, &told(flow, &picture))
+}
+
+/// A picture as an SVG, and in words for those who do not see it.
+pub(crate) fn of(picture: &Picture, words: &str) -> String {
+    let mut layout = layout(&measured(picture), AIR);
     layout.stack(gap);
-    let legend = legend::Legend::of(&picture);
+    let legend = legend::Legend::of(picture);
     let notes = i32::try_from(picture.notes.len()).unwrap_or(0) * 18;
     let inner = layout.width.max(WIDTH_MIN).max(legend.narrowest());
     let legend_top = HEAD + layout.height + 34 + notes;
@@ -45,11 +50,11 @@ pub fn svg(flow: &Flow) -> String {
          viewBox=\"0 0 {w} {h}\" role=\"img\" aria-labelledby=\"flow-title flow-desc\">"
     ));
     out.add(format!("<title id=\"flow-title\">{}</title>", escaped(&picture.title)));
-    out.add(format!("<desc id=\"flow-desc\">{}</desc>", escaped(&told(flow, &picture))));
+    out.add(format!("<desc id=\"flow-desc\">{}</desc>", escaped(words)));
     out.add(style::sheet());
     out.add(style::markers());
     out.add(format!("<rect class=\"page\" width=\"{w}\" height=\"{h}\"/>"));
-    head(&mut out, &picture, inner);
+    head(&mut out, picture, inner);
     out.add(format!("<g transform=\"translate({} {})\">", shift.0, shift.1));
     for (number, edge) in picture.edges.iter().enumerate() {
         out.add(line(&layout, edge, number));

@@ -16,10 +16,10 @@ pub(super) fn size(node: &Node) -> Size {
     let (name, note) = (pixels(&name(node), NAME_FONT) + 8, pixels(&note(node), NOTE_FONT));
     let noted = if node.note.is_some() { 15 } else { 0 };
     match node.kind {
-        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled => {
+        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled | NodeKind::Failed => {
             Size { w: (name.max(note) + 52).max(96), h: 34 + noted }
         }
-        NodeKind::Agent | NodeKind::Several => {
+        NodeKind::Agent | NodeKind::Several | NodeKind::State => {
             Size { w: (name.max(note) + 36).max(110), h: 40 + noted }
         }
         NodeKind::Person => Size { w: (name + 22).max(note) + 44, h: 40 + noted },
@@ -48,8 +48,11 @@ pub(super) fn draw(out: &mut Out, node: &Node, item: &Item) {
     };
     out.add(format!("<g><title>{}</title>", escaped(&said)));
     match node.kind {
-        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled => end(out, node, item),
-        NodeKind::Agent => agent(out, node, item),
+        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled | NodeKind::Failed => {
+            end(out, node, item);
+        }
+        NodeKind::State => agent(out, node, item, 3),
+        NodeKind::Agent => agent(out, node, item, 10),
         NodeKind::Person => person(out, node, item),
         NodeKind::Several => several(out, node, item),
         NodeKind::Broadcast(standing) => broadcast(out, node, item, standing),
@@ -92,8 +95,10 @@ fn end(out: &mut Out, node: &Node, item: &Item) {
     let ended = match node.kind {
         NodeKind::Completed => Standing::Completed,
         NodeKind::Cancelled => Standing::Cancelled,
+        NodeKind::Failed => Standing::Failed,
         NodeKind::Begin
         | NodeKind::Agent
+        | NodeKind::State
         | NodeKind::Person
         | NodeKind::Several
         | NodeKind::Broadcast(_) => {
@@ -106,9 +111,10 @@ fn end(out: &mut Out, node: &Node, item: &Item) {
     sign(out, ended, at);
 }
 
-fn agent(out: &mut Out, node: &Node, item: &Item) {
+/// An agent, or with sharper corners a state.
+fn agent(out: &mut Out, node: &Node, item: &Item, radius: i32) {
     let (x, y, size) = corner(item);
-    boxed(out, "node", (x, y), size, 10);
+    boxed(out, "node", (x, y), size, radius);
     names(out, node, item, 0);
 }
 

@@ -5,7 +5,7 @@ use anstyle::Style;
 use super::canvas::color;
 use crate::cards::{card, kind};
 use crate::model::{Flow, FlowHandoff, Party};
-use crate::picture::Words;
+use crate::picture::{Picture, Words};
 use crate::standing::Standing;
 use crate::text::{cells, columns, count, cut, wrapped};
 
@@ -47,6 +47,50 @@ pub(super) fn list(flow: &Flow, width: usize) -> String {
         text.push_str(&head(handoff, digits, width));
     }
     text
+}
+
+/// What the lines of any picture carry, in their order.
+pub(super) fn cards(picture: &Picture, width: usize) -> String {
+    let name = |node: usize| {
+        let node = picture.nodes.get(node);
+        node.map(|node| cut(&node.name, NAME_MAX, cells)).unwrap_or_default()
+    };
+    let all = || picture.edges.iter().flat_map(|edge| &edge.cards);
+    let digits = all().map(|card| columns(&card.number)).max().unwrap_or(0);
+    let mut text = String::new();
+    for edge in &picture.edges {
+        for card in &edge.cards {
+            let (style, sign) = (color(card.standing.hue()), card.standing.sign());
+            let (from, to) = (name(edge.from), name(edge.to));
+            let rest = format!("{from} → {to}  {} {}", card.kind, card.state);
+            let rest = cut(rest.trim_end(), width.saturating_sub(digits + 3), cells);
+            let space = " ".repeat(digits.saturating_sub(columns(&card.number)));
+            text.push_str(&format!("{space}{} {style}{sign}{style:#} {rest}\n", card.number));
+            let indent = digits + 3;
+            for words in &card.words {
+                let room = width.saturating_sub(indent);
+                for line in wrapped(&words.text(), room, LINES_MAX, cells) {
+                    text.push_str(&format!("{:indent$}{line}\n", ""));
+                }
+            }
+        }
+    }
+    text
+}
+
+/// What the signs of a picture mean.
+pub(super) fn meanings(picture: &Picture, width: usize) -> String {
+    let occurs = |standing: &Standing| {
+        picture.edges.iter().flat_map(|edge| &edge.cards).any(|card| card.standing == *standing)
+    };
+    let all = Standing::ALL.into_iter().filter(occurs);
+    let meant = |standing: Standing| format!("{} {}", standing.sign(), picture.meaning(standing));
+    let all: Vec<String> = all.map(meant).collect();
+    let dim = Style::new().dimmed();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("{dim}{}{dim:#}\n", cut(&all.join("   "), width, cells)),
+    }
 }
 
 fn head(handoff: &FlowHandoff, digits: usize, width: usize) -> String {

@@ -62,14 +62,33 @@ pub fn terminal(flow: &Flow, width: usize) -> String {
     parts.join("\n")
 }
 
+/// A picture for a terminal of so many columns; what does not fit is only told in the list.
+pub(crate) fn of(picture: &Picture, width: usize) -> String {
+    let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
+    let title = cut(&picture.title, width, cells);
+    let summary = cut(&picture.summary, width, cells);
+    let mut parts = vec![format!("{bold}{title}{bold:#}\n{dim}{summary}{dim:#}\n")];
+    parts.extend(placed(picture, width).map(|layout| draw(picture, &layout, width)));
+    parts.push(list::cards(picture, width));
+    parts.push(list::meanings(picture, width));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
 fn fitting(flow: &Flow, room: Room, width: usize) -> Option<(Picture, Layout)> {
     let picture = Picture::of(flow, room);
-    let mut layout = layout(&measured(&picture), AIR);
+    let layout = placed(&picture, width)?;
+    Some((picture, layout))
+}
+
+/// Where everything stands, if it fits.
+fn placed(picture: &Picture, width: usize) -> Option<Layout> {
+    let mut layout = layout(&measured(picture), AIR);
     if usize::try_from(layout.width).unwrap_or(usize::MAX) > width {
         return None;
     }
     layout.stack(gap);
-    Some((picture, layout))
+    Some(layout)
 }
 
 fn measured(picture: &Picture) -> Graph {
@@ -85,8 +104,14 @@ fn cells_of(text: &str) -> i32 {
 fn node_size(node: &Node) -> Size {
     let (name, note) = (cells_of(&name(node)), cells_of(&note(node)));
     match node.kind {
-        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled => Size { w: name, h: 1 },
-        NodeKind::Agent | NodeKind::Person | NodeKind::Several | NodeKind::Broadcast(_) => {
+        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled | NodeKind::Failed => {
+            Size { w: name, h: 1 }
+        }
+        NodeKind::Agent
+        | NodeKind::Person
+        | NodeKind::Several
+        | NodeKind::Broadcast(_)
+        | NodeKind::State => {
             // An odd width has a middle.
             Size { w: (name.max(note) + 4) | 1, h: if note > 0 { 4 } else { 3 } }
         }
@@ -98,17 +123,20 @@ fn name(node: &Node) -> String {
         NodeKind::Begin => "● ",
         NodeKind::Completed => "◉ ",
         NodeKind::Cancelled => "∅ ",
+        NodeKind::Failed => "✗ ",
         NodeKind::Broadcast(_) => "◇ ",
-        NodeKind::Agent | NodeKind::Person | NodeKind::Several => "",
+        NodeKind::Agent | NodeKind::Person | NodeKind::Several | NodeKind::State => "",
     };
     format!("{sign}{}", cut(&node.name, NAME_MAX, cells))
 }
 
 fn note(node: &Node) -> String {
     match node.kind {
-        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled => String::new(),
+        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled | NodeKind::Failed => {
+            String::new()
+        }
         NodeKind::Several => cut(node.note.as_deref().unwrap_or_default(), NAMES_MAX, cells),
-        NodeKind::Agent | NodeKind::Person | NodeKind::Broadcast(_) => {
+        NodeKind::Agent | NodeKind::Person | NodeKind::Broadcast(_) | NodeKind::State => {
             cut(node.note.as_deref().unwrap_or_default(), NOTE_MAX, cells)
         }
     }
@@ -242,9 +270,16 @@ fn open(canvas: &mut Canvas, node: &Node, (x, y): (i32, i32), top: bool) {
     let c = match (node.kind, top) {
         (NodeKind::Person, false) => '╤',
         (NodeKind::Person, true) => '╧',
-        (NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled, _) => return,
-        (NodeKind::Agent | NodeKind::Several | NodeKind::Broadcast(_), false) => '┬',
-        (NodeKind::Agent | NodeKind::Several | NodeKind::Broadcast(_), true) => '┴',
+        (NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled | NodeKind::Failed, _) => {
+            return;
+        }
+        (NodeKind::Agent | NodeKind::Several | NodeKind::Broadcast(_) | NodeKind::State, top) => {
+            if top {
+                '┴'
+            } else {
+                '┬'
+            }
+        }
     };
     canvas.put(x, y, c, frame(node));
 }
@@ -254,7 +289,12 @@ fn frame(node: &Node) -> Style {
         NodeKind::Broadcast(standing) => color(standing.hue()),
         NodeKind::Completed => color(Hue::Green),
         NodeKind::Cancelled => color(Hue::Grey),
-        NodeKind::Begin | NodeKind::Agent | NodeKind::Person | NodeKind::Several => Style::new(),
+        NodeKind::Failed => color(Hue::Red),
+        NodeKind::Begin
+        | NodeKind::Agent
+        | NodeKind::Person
+        | NodeKind::Several
+        | NodeKind::State => Style::new(),
     }
 }
 
@@ -263,7 +303,7 @@ fn node(canvas: &mut Canvas, node: &Node, item: &Item) {
     let (x, y, Size { w, h }) = (item.x - item.size.w / 2, item.y, item.size);
     let centred = |text: &str| item.x - cells_of(text) / 2;
     let [left_top, right_top, left_end, right_end, across, down] = match node.kind {
-        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled => {
+        NodeKind::Begin | NodeKind::Completed | NodeKind::Cancelled | NodeKind::Failed => {
             let text = name(node);
             canvas.write(centred(&text), y, &text, style.bold());
             return;
@@ -271,7 +311,7 @@ fn node(canvas: &mut Canvas, node: &Node, item: &Item) {
         NodeKind::Agent => ['╭', '╮', '╰', '╯', '─', '│'],
         NodeKind::Person => ['╔', '╗', '╚', '╝', '═', '║'],
         NodeKind::Several => ['╭', '╖', '╘', '╝', '─', '│'],
-        NodeKind::Broadcast(_) => ['┌', '┐', '└', '┘', '─', '│'],
+        NodeKind::Broadcast(_) | NodeKind::State => ['┌', '┐', '└', '┘', '─', '│'],
     };
     let (right, bottom) = (x + w - 1, y + h - 1);
     let several = node.kind == NodeKind::Several;

@@ -21,7 +21,7 @@ use baton_protocol::limits::{JUDGEMENT_STEPS_MAX, TEXT_BYTES_MAX};
 use baton_protocol::text::Text;
 
 use crate::definition::Problem;
-use crate::expr::{ExprError, Expression, Facts, expression};
+use crate::expr::{ExprError, Expression, Facts, KNOWN, expression};
 use rule::CompiledRule;
 
 /// What a condition looks like, for whoever wrote one that is none.
@@ -44,6 +44,11 @@ impl Compiled {
     pub fn of(definition: &Definition) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         let mut schemas = schema::Schemas::of(&definition.schemas);
+        for (name, schema) in &definition.schemas {
+            let path = format!("schemas.{name}");
+            let bad = |words| problems.push(Problem::error("bad-schema", words).about(path));
+            schemas.read(schema).map_err(bad).ok();
+        }
         let mut rules = Vec::with_capacity(definition.rules.len());
         for (n, rule) in definition.rules.iter().enumerate() {
             let path = format!("rules[{n}]");
@@ -107,6 +112,11 @@ impl Compiled {
         self.waits.get(state).map(|until| until.saw(facts)).unwrap_or_default()
     }
 
+    /// What the condition that a state waits for looks at.
+    pub(crate) fn waits_reads(&self, state: &StateName) -> Vec<String> {
+        self.waits.get(state).map(|until| until.reads()).unwrap_or_default()
+    }
+
     /// What the expressions of a rule look at, each with the path of the expression.
     pub(crate) fn reads(&self, rule: usize) -> Vec<(String, Vec<String>)> {
         self.rules.get(rule).map(CompiledRule::reads).unwrap_or_default()
@@ -157,10 +167,18 @@ fn of_expression(error: &ExprError, path: String) -> Problem {
     let mut problem = Problem::error(code, error.to_string()).about(path);
     problem.inside = error.place();
     if let ExprError::Unknown { name, what: "name", .. } = error {
-        problem.hint = Some(format!(
-            "write `result.{name}` for what the agent reported, `context.{name}` for a variable, \
-             or \"{name}\" for a text"
-        ));
+        let near = KNOWN.into_iter().find(|known| known.len().abs_diff(name.len()) <= 1);
+        let near = near.filter(|known| known.starts_with(&name[..name.len().min(1)]));
+        problem.hint =
+            Some(near.map_or_else(|| other(name), |near| format!("did you mean `{near}`?")));
     }
     problem
+}
+
+/// What somebody may have meant by a name that there is not.
+fn other(name: &str) -> String {
+    format!(
+        "write `result.{name}` for what the agent reported, `context.{name}` for a variable, \
+             or \"{name}\" for a text"
+    )
 }

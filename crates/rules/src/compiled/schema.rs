@@ -42,7 +42,11 @@ impl<'a> Schemas<'a> {
         let patterns =
             PatternOptions::regex().size_limit(PATTERN_BYTES_MAX).dfa_size_limit(PATTERN_BYTES_MAX);
         let options = jsonschema::options().offline().with_pattern_options(patterns);
-        options.build(&whole).map_err(|error| cut(&error.to_string()))
+        options.build(&whole).map_err(|error| {
+            let at = error.instance_path().to_string();
+            let at = if at.is_empty() { String::new() } else { format!(" (at {at})") };
+            cut(&format!("no JSON Schema: {error}{at}"))
+        })
     }
 
     /// The schema with those beside it that it refers to.

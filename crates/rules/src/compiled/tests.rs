@@ -124,11 +124,11 @@ fn what_cannot_be_judged_is_refused_when_it_is_read() {
     has(said(when, "size(topProposals) == 3"), &["105:16 rules[7].when", "no name"]);
     has(said("priority: urgent", "priority: soonish"), &["rules[2].priority"]);
     has(said("The proposal is sent", "Sent {{ result.x"), &["without `}}`"]);
-    has(said("#/schemas/name", "#/schemas/nome"), &["payload.schema", "known are name, request"]);
+    has(said("#/schemas/name", "#/schemas/nome"), &["schemas.request", "known are name, request"]);
     has(said("#/schemas/name", "https://example.org/x"), &["is elsewhere"]);
     has(said("{ type: string, maxLength: 100 }", "{ $ref: '#/schemas/request' }"), &["itself"]);
-    has(said("{ type: string }", "{ type: strong }"), &["bad", "payload.schema"]);
-    has(said("{ type: string }", "{ pattern: '(' }"), &["payload.schema"]);
+    has(said("{ type: string }", "{ type: strong }"), &["schemas.request", "no JSON Schema"]);
+    has(said("{ type: string }", "{ pattern: '(' }"), &["schemas.request"]);
     has(said("{ quotes: \"[]\" }", "{ task_id: \"1\" }"), &["Baton sets `task_id`"]);
     let chain = format!("when: {}1 == 1", "1 + ".repeat(900));
     has(said("when: has(result.clientName) ||", &format!("{chain} ||")), &["bytes"]);

@@ -82,7 +82,7 @@ fn said(error: &Error) -> String {
 }
 
 /// What there is more of than there may be.
-fn too_many(definition: &Definition, positions: &Positions) -> Vec<Problem> {
+pub(crate) fn too_many(definition: &Definition, positions: &Positions) -> Vec<Problem> {
     let counts = [
         ("agents", definition.agents.len(), DEFINITION_AGENTS_MAX),
         ("states", definition.states.len(), DEFINITION_STATES_MAX),

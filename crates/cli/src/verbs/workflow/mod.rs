@@ -1,10 +1,14 @@
 //! `baton workflow`: definitions, and the work that follows them.
 
+mod check;
 mod define;
+mod graph;
 mod list;
 mod moves;
 mod source;
 mod test;
+
+pub(crate) use source::Source;
 
 use clap::{Args, Subcommand};
 
@@ -13,24 +17,28 @@ use crate::failure::Failure;
 use crate::show::Output;
 use crate::verbs::session;
 
-/// Define how work of one kind travels, and try it without agents
+/// Define how work of one kind travels: check, draw, try and use it
 ///
-/// A definition is a YAML file: states, who is responsible in each, which may follow which,
-/// and the rules that choose. docs/workflows.md tells all of it.
+/// A definition is a YAML file: the agents that take part, the states of the
+/// work, which may follow which, and the rules that choose. docs/workflows.md
+/// tells what it says.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  baton workflow test examples/charter/scenarios.yaml
+  baton workflow check workflows/charter.yaml
+  baton workflow graph workflows/charter.yaml -o charter.svg
+  baton workflow test workflows/charter.yaml scenarios.yaml
   baton workflow define workflows/charter.yaml
-  baton start \"Fly Ada to Van Nuys\" --workflow charter
-  baton workflow list")]
+  baton start \"Fly Ada to Van Nuys\" --workflow charter")]
 pub(crate) struct Workflow {
     #[command(subcommand)]
-    what: What,
+    verb: Verb,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Verb {
+    Check(check::Check),
+    Graph(graph::Graph),
     Test(test::Test),
     Define(define::Define),
     List(list::List),
@@ -40,14 +48,14 @@ enum What {
 
 impl Workflow {
     pub(crate) fn run(self, global: Global, out: Output) -> Result<(), Failure> {
-        match self.what {
-            What::Test(test) => test.run(out),
-            What::Define(define) => define.run(&session(global, out)?),
-            What::List(list) => list.run(&session(global, out)?),
-            What::Show(show) => show.run(&session(global, out)?),
-            What::Move(to) => to.run(&session(global, out)?),
+        match self.verb {
+            Verb::Check(check) => check.run(out),
+            Verb::Graph(graph) => graph.run(out),
+            Verb::Test(test) => test.run(out),
+            Verb::Define(define) => define.run(&session(global, out)?),
+            Verb::List(list) => list.run(&session(global, out)?),
+            Verb::Show(show) => show.run(&session(global, out)?),
+            Verb::Move(to) => to.run(&session(global, out)?),
         }
     }
 }
-
-pub(crate) use source::Source;

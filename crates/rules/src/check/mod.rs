@@ -1,0 +1,203 @@
+//! Finds what is wrong with a definition without running it.
+//!
+//! Errors are what cannot go well: a state that nobody reaches or leaves, a name that stands for
+//! nothing, a rule that never holds. Warnings are what somebody should look at.
+
+mod contradiction;
+mod names;
+mod payload;
+mod reach;
+mod signals;
+mod unused;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use baton_protocol::definition::{Definition, RuleSpec, SignalName, StateName, StateSpec};
+use baton_protocol::id::{AgentId, CapabilityId};
+
+use crate::compiled::Compiled;
+use crate::definition::{Positions, Problem, Read, too_many};
+
+/// The agent that takes failures; it is there in every workflow.
+pub(crate) const MONITOR: &str = "error-monitor";
+
+/// What is known of the place where a definition is to run.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The agents of the workspace and what they can do, if there is one.
+    pub agents: Option<BTreeMap<AgentId, Vec<CapabilityId>>>,
+}
+
+/// Everything that is wrong with a definition, in the order of its text.
+pub fn check(read: &Read, known: &Known) -> Vec<Problem> {
+    let mut look = Look::of(&read.definition, &read.positions);
+    look.names();
+    look.rules_and_states();
+    look.reach();
+    look.signals();
+    look.unused(known);
+    look.payloads();
+    match Compiled::of(&read.definition) {
+        Ok(compiled) => look.variables(&compiled),
+        Err(problems) => look.problems.extend(problems),
+    }
+    look.contradictions();
+    let place = |problem: Problem| problem.placed(&read.positions);
+    let mut problems: Vec<Problem> = look.problems.into_iter().map(place).collect();
+    problems.sort_by_key(|problem| (problem.span, problem.severity));
+    problems
+}
+
+/// Everything that is wrong with a definition that did not come as a text.
+pub fn check_definition(definition: &Definition) -> Vec<Problem> {
+    let positions = Positions::of("");
+    let problems = too_many(definition, &positions);
+    if !problems.is_empty() {
+        return problems;
+    }
+    check(&Read { definition: definition.clone(), positions }, &Known::default())
+}
+
+/// A definition as it is looked at.
+struct Look<'a> {
+    definition: &'a Definition,
+    positions: &'a Positions,
+    problems: Vec<Problem>,
+    /// For each rule, the states in which it counts and the signals that bring it up there.
+    counts: Vec<Vec<(&'a StateName, SignalName)>>,
+    /// For each state and each signal that it raises, the rules that are tried.
+    tried: BTreeMap<(&'a StateName, SignalName), Vec<usize>>,
+}
+
+impl<'a> Look<'a> {
+    fn of(definition: &'a Definition, positions: &'a Positions) -> Self {
+        let mut by_signal: BTreeMap<&SignalName, Vec<usize>> = BTreeMap::new();
+        for (n, rule) in definition.rules.iter().enumerate() {
+            for signal in rule.trigger.all() {
+                by_signal.entry(signal).or_default().push(n);
+            }
+        }
+        let mut counts = vec![Vec::new(); definition.rules.len()];
+        let mut tried = BTreeMap::new();
+        for (state, spec) in &definition.states {
+            for (asked, signal) in raised(definition, state, spec) {
+                let rules = by_signal.get(&signal).map(Vec::as_slice).unwrap_or_default();
+                let here = |n: &&usize| {
+                    definition.rules.get(**n).is_some_and(|rule| {
+                        let here = rule.states.is_empty() || rule.states.contains(state);
+                        here && asked.is(rule, spec)
+                    })
+                };
+                let mut found: Vec<usize> = rules.iter().filter(here).copied().collect();
+                found.dedup();
+                for n in &found {
+                    counts[*n].push((state, signal.clone()));
+                }
+                tried.insert((state, signal), found);
+            }
+        }
+        Self { definition, positions, problems: Vec::new(), counts, tried }
+    }
+
+    /// Notes a problem.
+    fn found(&mut self, problem: Problem, path: impl Into<String>) {
+        self.problems.push(problem.at(path, self.positions));
+    }
+
+    /// The states in which a rule counts, each once.
+    fn states_of(&self, rule: usize) -> Vec<&'a StateName> {
+        let counts = self.counts.get(rule).map(Vec::as_slice).unwrap_or_default();
+        let mut states: Vec<&StateName> = counts.iter().map(|(state, _)| *state).collect();
+        states.dedup();
+        states
+    }
+}
+
+/// Who is asked what comes next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// The state's agent.
+    Agent,
+    /// The error monitor.
+    Monitor,
+}
+
+impl Asked {
+    fn is(self, rule: &RuleSpec, spec: &StateSpec) -> bool {
+        match self {
+            // Whoever begins holds a start that has nobody.
+            Self::Agent => spec.agent.as_ref().is_none_or(|agent| *agent == rule.from),
+            Self::Monitor => rule.from.as_str() == MONITOR,
+        }
+    }
+}
+
+/// The signals that come up in a state.
+fn raised(
+    definition: &Definition,
+    state: &StateName,
+    spec: &StateSpec,
+) -> Vec<(Asked, SignalName)> {
+    if spec.end.is_some() {
+        return Vec::new();
+    }
+    let mut raised = Vec::new();
+    match &spec.wait {
+        Some(wait) => raised.push((Asked::Agent, wait.signal.clone())),
+        None => {
+            raised.push((Asked::Agent, definition.complete(state)));
+            raised.push((Asked::Agent, definition.failed(state)));
+        }
+    }
+    if spec.timeout.is_some() {
+        raised.push((Asked::Agent, definition.timeout(state)));
+    }
+    raised.push((Asked::Monitor, SignalName::error_retry()));
+    raised
+}
+
+/// The name that is most like this one, if one is.
+fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let close = |known: &'n str| (distance(name, known), known);
+    let (far, nearest) = known.map(close).min()?;
+    (far <= 1 + name.len() / 4).then_some(nearest)
+}
+
+/// How many characters must be changed, added or left out to make one of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (n, a) in one.chars().enumerate() {
+        let mut before = n;
+        let mut left = n + 1;
+        for (m, b) in other.iter().enumerate() {
+            let above = row.get(m + 1).copied().unwrap_or_default();
+            let changed = before + usize::from(a != *b);
+            row[m] = left;
+            left = changed.min(above + 1).min(left + 1);
+            before = above;
+        }
+        if let Some(last) = row.last_mut() {
+            *last = left;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+/// A hint that names the nearest name, or all that there are.
+fn meant<'n>(name: &str, known: impl Iterator<Item = &'n str> + Clone) -> String {
+    const NAMED_MAX: usize = 12;
+    match nearest(name, known.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            let some: Vec<&str> = known.take(NAMED_MAX).collect();
+            match some.as_slice() {
+                [] => "none is declared".to_owned(),
+                some => format!("declared are {}", some.join(", ")),
+            }
+        }
+    }
+}
