@@ -3,6 +3,7 @@
 //! Nothing is faked. A temporary workspace is made, agents get tokens and act through the same
 //! socket as any other, and the coordinator that is killed is a real process with kill -9.
 
+pub(crate) mod charter;
 mod guards;
 mod several;
 mod stage;

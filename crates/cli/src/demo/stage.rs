@@ -7,8 +7,10 @@ use anstyle::{AnsiColor, Style};
 use baton_engine::NewToken;
 use baton_engine::view::{Answer, HandoffView, Status};
 use baton_protocol::command::Command;
+use baton_protocol::id::AgentId;
 use clap::Parser;
 use hyper::Method;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::DemoArgs;
@@ -113,6 +115,28 @@ impl Stage {
         let pid = self.status()?.pid;
         self.say(&format!("{} agents with a token each; coordinator is process {pid}", N));
         actors.try_into().map_err(|_| Failure::failed("the cast is incomplete", "please report it"))
+    }
+
+    /// Asks for something as the operator.
+    pub(super) fn asks(&self, command: Value) -> Result<Answer, Failure> {
+        self.operator.command(&read(command)?)?.read()
+    }
+
+    /// The same on behalf of an agent.
+    pub(super) fn asks_as(&self, agent: &AgentId, command: Value) -> Result<Answer, Failure> {
+        let line = Line::Socket(self.workspace.clone());
+        let client = Client::new(line, Caller::OperatorAs(agent.clone()), None)?;
+        client.command(&read(command)?)?.read()
+    }
+
+    /// Asks a question as the operator.
+    pub(super) fn reads<T: DeserializeOwned>(&self, path: impl Into<String>) -> Result<T, Failure> {
+        self.operator.read(path)?.read()
+    }
+
+    /// Tells what happens outside.
+    pub(super) fn says(&self, words: &str) {
+        self.say(words);
     }
 
     /// Sets the rules, as the operator.

@@ -1,6 +1,6 @@
 //! `baton demo` and `baton bench`: seeing it, and measuring it.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::bench::{self, BenchArgs};
 use crate::demo::{self, DemoArgs};
@@ -11,15 +11,29 @@ use crate::show::Output;
 ///
 /// Plays a story in a temporary workspace: a pipeline of agents, a delegate that falls silent and
 /// is replaced, a stale holder that is refused, a rejection, and kill -9 of the coordinator in the
-/// middle of it. Everything is real.
+/// middle of it. Everything is real. `charter` plays the workflow of examples/charter instead, with
+/// agents that Baton runs and an error monitor that tries again.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   baton demo
+  baton demo charter
   baton demo --keep")]
 pub(crate) struct Demo {
+    /// Which story
+    #[arg(value_name = "STORY", default_value = "tour")]
+    story: Story,
     #[command(flatten)]
     args: DemoArgs,
+}
+
+/// A story that can be played.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Story {
+    /// What Baton is for, in half a minute
+    Tour,
+    /// A workflow with a definition, and what goes wrong in it
+    Charter,
 }
 
 impl Demo {
@@ -29,7 +43,10 @@ impl Demo {
             let hint = "leave out --json, or run `baton bench --json`";
             return Err(Failure::new(Exit::Usage, "usage", sentence, hint));
         }
-        demo::play(&self.args)
+        match self.story {
+            Story::Tour => demo::play(&self.args),
+            Story::Charter => demo::charter::play(&self.args),
+        }
     }
 }
 

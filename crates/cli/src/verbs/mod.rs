@@ -120,6 +120,9 @@ pub(crate) enum Verb {
     Backup(backup::Backup),
     Completions(completions::Completions),
     Demo(demo::Demo),
+    /// Answer as a scripted agent of `baton demo charter`
+    #[command(hide = true)]
+    DemoActor,
     Bench(demo::Bench),
 }
 
@@ -138,6 +141,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Init(init) => init.run(out),
         Verb::Completions(completions) => completions.run(out),
         Verb::Demo(demo) => demo.run(out),
+        Verb::DemoActor => crate::demo::charter::act(),
         Verb::Bench(bench) => bench.run(out),
         Verb::Switch(switch) => switch.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),

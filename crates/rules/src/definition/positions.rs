@@ -38,7 +38,7 @@ impl fmt::Debug for Positions {
 
 impl Positions {
     /// Finds the places. A text that is no YAML has those up to where it stops being that.
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let mut options = Options::default();
         options.flow_nesting_limit = DEFINITION_DEPTH_MAX;
         let mut parser = Parser::new_from_str_with_options(text, options);
