@@ -1,0 +1,95 @@
+//! What it costs to judge one step of a workflow, and to read and check a definition.
+//!
+//! `cargo bench -p baton-rules` prints the figures.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use baton_protocol::definition::Verdict;
+use baton_rules::{Compiled, Facts, Known, check, read};
+use serde_json::{Value, json};
+
+const CHARTER: &str = include_str!("../tests/data/charter.yaml");
+const ROUNDS: usize = 9;
+const TIMES: u32 = 2_000;
+
+struct Given {
+    result: Value,
+    context: Value,
+}
+
+impl Facts for Given {
+    fn result(&self) -> &Value {
+        &self.result
+    }
+
+    fn context(&self, name: &str) -> Option<Value> {
+        self.context.get(name).cloned()
+    }
+
+    fn contexts(&self) -> Value {
+        self.context.clone()
+    }
+
+    fn task(&self) -> &Value {
+        &Value::Null
+    }
+
+    fn attempt(&self) -> i64 {
+        0
+    }
+}
+
+fn main() {
+    println!("best, median and worst of {ROUNDS}, in µs");
+    let definition = read(CHARTER).expect("a definition").definition;
+    let compiled = Compiled::of(&definition).expect("it compiles");
+    let rfp = json!({"from": "ZRH", "to": "GVA", "passengers": 4, "notes": "x".repeat(2_000)});
+    let context = json!({"requestId": "rq-1", "rfpData": rfp});
+    let large = json!({"clientName": "Ada", "rfpData": rfp, "other": vec!["words"; 2_000]});
+    let quotes: Vec<Value> =
+        (0..3).map(|n| json!({"rank": n, "price": 1_000 * n, "by": "somebody"})).collect();
+    let steps = [
+        ("a client, first rule", "analyzing", "orchestrator", "ANALYZING_COMPLETE", large),
+        (
+            "no client, second rule",
+            "analyzing",
+            "orchestrator",
+            "ANALYZING_COMPLETE",
+            json!({"rfpData": rfp, "urgency": "none"}),
+        ),
+        (
+            "three proposals, mapped",
+            "analyzing_proposals",
+            "proposal-analysis",
+            "ANALYZING_PROPOSALS_COMPLETE",
+            json!({"topProposals": quotes}),
+        ),
+    ];
+    for (what, state, from, signal, result) in steps {
+        let facts = Given { result, context: context.clone() };
+        let state = state.parse().expect("a state");
+        let from = from.parse().expect("an agent");
+        let signal = signal.parse().expect("a signal");
+        told(what, TIMES, || {
+            let verdict = compiled.judge(&definition, &state, &from, &signal, &facts);
+            assert!(matches!(black_box(verdict), Verdict::Chosen(_)));
+        });
+    }
+    told("read the definition", 100, || drop(black_box(read(CHARTER))));
+    told("compile it", 20, || drop(black_box(Compiled::of(&definition))));
+    let read = read(CHARTER).expect("a definition");
+    told("check it", 20, || drop(black_box(check(&read, &Known::default()))));
+}
+
+fn told(what: &str, times: u32, mut run: impl FnMut()) {
+    let mut took: Vec<Duration> = Vec::new();
+    for _ in 0..ROUNDS {
+        let begun = Instant::now();
+        (0..times).for_each(|_| run());
+        took.push(begun.elapsed() / times);
+    }
+    took.sort();
+    let micros = |at: usize| took[at].as_secs_f64() * 1e6;
+    println!("{what:28} {:9.1} {:9.1} {:9.1}", micros(0), micros(ROUNDS / 2), micros(ROUNDS - 1));
+}
