@@ -300,6 +300,14 @@ impl Definition {
         self.states.iter().find(ends).map(|(name, _)| name)
     }
 
+    /// The first state that somebody is responsible for: the start, or what the start goes on to
+    /// by itself.
+    pub fn first(&self) -> Option<&StateName> {
+        let owned =
+            |state: &&StateName| self.states.get(*state).is_some_and(|spec| spec.agent.is_some());
+        Some(&self.start).filter(owned).or_else(|| self.after(&self.start).iter().find(owned))
+    }
+
     /// How often a step is tried again.
     pub fn retry(&self, state: &StateName) -> Retry {
         self.states.get(state).and_then(|spec| spec.retry).unwrap_or(self.retry)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use baton_protocol::definition::StateName;
+use baton_protocol::definition::{End, StateName};
 use baton_protocol::limits::HANDOFFS_PER_WORKFLOW;
 
 use super::{Look, MONITOR};
@@ -19,7 +19,20 @@ impl<'a> Look<'a> {
                 edges.entry(state).or_default().insert(&rule.next_state);
             }
         }
+        if let Some(first) =
+            self.definition.first().filter(|first| **first != self.definition.start)
+        {
+            edges.entry(&self.definition.start).or_default().insert(first);
+        }
         edges
+    }
+
+    /// Whether work goes from one state to another without a rule: from the start to its first
+    /// agent, and to an end where a person or the error monitor takes it.
+    pub(super) fn goes_alone(&self, state: &StateName, next: &StateName) -> bool {
+        let begins = *state == self.definition.start && self.definition.first() == Some(next);
+        let end = self.definition.states.get(next).and_then(|spec| spec.end);
+        begins || matches!(end, Some(End::Cancelled | End::Failed))
     }
 
     /// States that nobody reaches, states that lead nowhere, and loops.
@@ -35,8 +48,13 @@ impl<'a> Look<'a> {
             self.found(Problem::warning("no-failed-end", message).hint(hint), "states");
         }
         let mut reached = from(&edges, [&definition.start].into_iter());
-        // Whatever fails for good ends there by itself.
+        // Whatever fails for good ends there by itself, and people call off what they like.
         reached.extend(definition.failure());
+        for (state, after) in &definition.transitions {
+            if reached.contains(state) {
+                reached.extend(after.iter().filter(|next| self.goes_alone(state, next)));
+            }
+        }
         for name in definition.states.keys().filter(|name| !reached.contains(name)) {
             let message = format!("no rule leads to `{name}`");
             let into: Vec<&str> = definition

@@ -18,9 +18,7 @@ impl Look<'_> {
                 let ours = definition.states.contains_key(state)
                     && definition.states.contains_key(next)
                     && definition.states[state].end.is_none();
-                // The error monitor takes work there by itself.
-                let failure = definition.failure() == Some(next);
-                if ours && !failure && !taken.contains(&(state, next)) {
+                if ours && !self.goes_alone(state, next) && !taken.contains(&(state, next)) {
                     let message = format!("no rule goes from `{state}` to `{next}`");
                     let problem = Problem::warning("unused-transition", message);
                     let hint = "add a rule that does, or leave it out";

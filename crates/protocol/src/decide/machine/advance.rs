@@ -150,14 +150,8 @@ impl Go<'_> {
     /// Where work begins: the first state that somebody is responsible for.
     fn first(&self) -> Result<Choice, Refusal> {
         let definition = self.work.definition;
-        let owned = |state: &&StateName| {
-            definition.states.get(*state).is_some_and(|spec| spec.agent.is_some())
-        };
-        let start = &definition.start;
-        let first = Some(start).filter(owned);
-        let first = first.or_else(|| definition.after(start).iter().find(owned));
-        let Some(first) = first else {
-            let why = format!("no state after {start} has an agent");
+        let Some(first) = definition.first() else {
+            let why = format!("no state after {} has an agent", definition.start);
             let definition = self.work.machine.definition.clone();
             return Err(Unmoved::BadDefinition { definition, why }.into());
         };
