@@ -113,15 +113,15 @@ fn events_are_one_line_each_for_people() {
     // Moments and ids differ each time.
     let line = |line: &str| {
         let (number, rest) = line.split_at(6);
-        format!("{number}AT {}\n", &rest[21..]).replace(&workflow[..8], "WORKFLOW")
+        format!("{} AT {}\n", number.trim(), &rest[21..]).replace(&workflow[..8], "WORKFLOW")
     };
     let told: String = said.lines().map(line).collect();
     expect![[r#"
-            2 AT TASK_CREATED      operator WORKFLOW: Add a login page
-            3 AT AGENT_HANDOFF     operator > builder WORKFLOW: the design is done
-            4 AT TASK_STARTED      builder > operator WORKFLOW
-            5 AT HANDOFF_COMPLETED builder > operator WORKFLOW
-            6 AT TASK_COMPLETED    builder WORKFLOW: completed
+        2 AT TASK_CREATED      operator WORKFLOW: Add a login page
+        3 AT AGENT_HANDOFF     operator > builder WORKFLOW: the design is done
+        4 AT TASK_STARTED      builder > operator WORKFLOW
+        5 AT HANDOFF_COMPLETED builder > operator WORKFLOW
+        6 AT TASK_COMPLETED    builder WORKFLOW: completed
     "#]]
     .assert_eq(&told);
     let ids = desk.run(&["events", "--last", "1", "--quiet"]).ok();
