@@ -9,9 +9,9 @@ use crate::check::MONITOR;
 
 /// What the signs of rules mean.
 const MEANINGS: [(Standing, &str); 4] = [
-    (Standing::Completed, "when it is done"),
-    (Standing::Waiting, "on a signal, or when time is up"),
-    (Standing::Failed, "when it failed"),
+    (Standing::Completed, "when done"),
+    (Standing::Waiting, "on a signal or in time"),
+    (Standing::Failed, "when failed"),
     (Standing::Suspended, "tried again"),
 ];
 
