@@ -9,9 +9,9 @@ use crate::check::MONITOR;
 
 /// What the signs of rules mean.
 const MEANINGS: [(Standing, &str); 4] = [
-    (Standing::Completed, "when it is done"),
-    (Standing::Waiting, "on a signal, or when time is up"),
-    (Standing::Failed, "when it failed"),
+    (Standing::Completed, "when done"),
+    (Standing::Waiting, "on a signal or in time"),
+    (Standing::Failed, "when failed"),
     (Standing::Suspended, "tried again"),
 ];
 
@@ -104,17 +104,20 @@ fn moments<'d>(definition: &'d Definition, rule: &'d RuleSpec) -> Vec<(&'d State
         listed && theirs && spec.end.is_none()
     };
     let triggers = rule.trigger.all();
+    let given_up = rule.to.as_ref().is_some_and(|to| to.as_str() == MONITOR);
     let mut moments = Vec::new();
     for (name, spec) in definition.states.iter().filter(here) {
         let heard = |signal: &SignalName| triggers.contains(signal);
         let waits = spec.wait.as_ref().is_some_and(|wait| heard(&wait.signal));
+        let late = heard(&definition.timeout(name));
         let standing = if monitor && heard(&SignalName::error_retry()) {
             Standing::Suspended
-        } else if spec.wait.is_none() && heard(&definition.complete(name)) {
+        } else if spec.wait.is_none() && !given_up && heard(&definition.complete(name)) {
             Standing::Completed
-        } else if heard(&definition.failed(name)) {
+        } else if heard(&definition.failed(name)) || (given_up && heard(&definition.complete(name)))
+        {
             Standing::Failed
-        } else if waits || heard(&definition.timeout(name)) {
+        } else if waits || late {
             Standing::Waiting
         } else {
             continue;

@@ -93,10 +93,8 @@ impl Facts {
                 }
                 asked.equal = Some(bound);
             }
-            (operators::NOT_EQUALS, bound) => {
-                if asked.equal == Some(bound) {
-                    self.why = Some(format!("{name} cannot be and not be the same"));
-                }
+            (operators::NOT_EQUALS, bound) if asked.equal == Some(bound.clone()) => {
+                self.why = Some(format!("{name} cannot be and not be the same"));
             }
             (operators::GREATER, Bound::Number(n)) => asked.least(n, true),
             (operators::GREATER_EQUALS, Bound::Number(n)) => asked.least(n, false),

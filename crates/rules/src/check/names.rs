@@ -66,7 +66,8 @@ impl Look<'_> {
 
     fn agent(&mut self, name: &AgentId, path: String, monitor: bool) {
         let agents = &self.definition.agents;
-        if !agents.contains_key(name) && !(monitor && name.as_str() == MONITOR) {
+        let built_in = monitor && name.as_str() == MONITOR;
+        if !agents.contains_key(name) && !built_in {
             let known = agents.keys().map(|name| name.as_str());
             let hint = meant(name.as_str(), known.chain([MONITOR]));
             let message = format!("there is no agent `{name}`");
