@@ -60,6 +60,11 @@ impl Engine {
                 Event::Initiated { terms, .. } if hidden.contains(&terms.id.to_string()) => {
                     continue;
                 }
+                // Whoever begins work passes nothing on.
+                Event::Initiated { terms, .. } if terms.step.as_ref().is_some_and(|s| s.first) => {
+                    stats.count("assigned", None, None, 1);
+                    continue;
+                }
                 Event::Initiated { terms, .. } => {
                     (Some(terms.from_agent.to_string()), Some(terms.to_agent.to_string()))
                 }

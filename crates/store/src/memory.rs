@@ -167,7 +167,8 @@ impl Inner {
         let mut counts: BTreeMap<(String, Option<String>, Option<String>), u64> = BTreeMap::new();
         for (row, _) in self.rows() {
             let owned = |name: Option<&str>| name.map(str::to_owned);
-            *counts.entry((row.kind.to_owned(), owned(row.from), owned(row.to))).or_default() += 1;
+            let kind = row.counts_as.unwrap_or(row.kind).to_owned();
+            *counts.entry((kind, owned(row.from), owned(row.to))).or_default() += 1;
         }
         let tally = |((kind, from, to), count)| Tally { kind, from, to, count };
         counts.into_iter().map(tally).collect()

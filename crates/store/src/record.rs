@@ -218,6 +218,8 @@ struct IndexedEvent<'a> {
     ending: Option<IndexedEnding<'a>>,
     #[serde(borrow, default)]
     detail: Option<IndexedDetail<'a>>,
+    #[serde(default)]
+    terms: Option<IndexedTerms>,
 }
 
 #[derive(Deserialize)]
@@ -231,11 +233,26 @@ struct IndexedDetail<'a> {
 }
 
 #[derive(Deserialize)]
+struct IndexedTerms {
+    #[serde(default)]
+    step: Option<IndexedStep>,
+}
+
+#[derive(Deserialize)]
+struct IndexedStep {
+    #[serde(default)]
+    first: bool,
+}
+
+#[derive(Deserialize)]
 struct IndexedAudit<'a> {
     handoff_id: baton_protocol::id::HandoffId,
     from_agent: &'a str,
     to_agent: &'a str,
 }
+
+/// What the first task of work with a definition counts as: nobody passed it on.
+const ASSIGNED: &str = "assigned";
 
 /// Finds the indexed facts of a line.
 pub(crate) fn extract(line: &[u8]) -> Option<Row<'_>> {
@@ -250,12 +267,16 @@ pub(crate) fn extract(line: &[u8]) -> Option<Row<'_>> {
         Cow::Owned(_) => None,
     };
     let audit = found.audit.as_ref();
+    // Whoever begins work passes nothing on.
+    let step = found.event.terms.as_ref().and_then(|terms| terms.step.as_ref());
+    let first = step.is_some_and(|step| step.first);
     // A stub tells no more than that there was something, and that it is over.
     let stub = workflow.is_some() && found.event.kind == "pruned";
     Some(Row {
         seq: found.seq,
         at: found.at.as_micros(),
         kind: if stub { "stub" } else { found.event.kind },
+        counts_as: first.then_some(ASSIGNED),
         workflow,
         handoff: audit.map(|audit| *audit.handoff_id.as_bytes()),
         from: audit.map(|audit| audit.from_agent),

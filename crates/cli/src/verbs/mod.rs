@@ -26,6 +26,7 @@ mod init;
 mod life;
 mod list;
 mod lock;
+mod machine;
 mod packet;
 mod pass;
 mod passed;

@@ -11,7 +11,7 @@ use crate::show::Page;
 use crate::show::time::both;
 use crate::value::Id;
 use crate::verbs::audit::{Log, RECORDS_MAX};
-use crate::verbs::{life, rows};
+use crate::verbs::{life, machine, rows};
 
 /// Show a workflow, or a handoff with its life step by step
 #[derive(Debug, Args)]
@@ -71,6 +71,9 @@ pub(crate) fn workflow(page: &mut Page, view: &WorkflowView, held: &str) {
     if view.tokens_consumed > 0 {
         page.field("used", format!("{} tokens", view.tokens_consumed));
     }
+    if let Some(standing) = &view.machine {
+        machine::standing(page, standing);
+    }
     rows::course(page, &view.workflow_state, &view.metrics);
     rows::variables(page, &view.context_variables);
     rows::artifacts(page, &view.artifacts);
@@ -124,6 +127,9 @@ fn handoff(page: &mut Page, view: &HandoffView) {
     page.field_if("rationale", view.audit.decision_rationale.as_ref());
     if view.context.task_id != line.workflow.to_string() {
         page.field("task", &view.context.task_id);
+    }
+    if let Some(step) = &view.step {
+        machine::step(page, step);
     }
     rows::custom(page, &view.context.custom);
     page.field_if("history", view.context.transferred.as_ref().map(rows::transferred));

@@ -124,7 +124,8 @@ impl<'c> Batch<'c> {
             self.write_rows(ROWS_AT_ONCE)?;
         }
         self.note(block(id), [Some(kind), from, to, file]);
-        *self.tallies.entry([kind, from.unwrap_or(0), to.unwrap_or(0)]).or_default() += 1;
+        let counted = row.counts_as.map_or(Ok(kind), |name| self.name(name))?;
+        *self.tallies.entry([counted, from.unwrap_or(0), to.unwrap_or(0)]).or_default() += 1;
         Ok(())
     }
 

@@ -13,6 +13,8 @@ pub struct Row<'a> {
     pub at: i64,
     /// What kind of record it is.
     pub kind: &'a str,
+    /// What it is counted as in statistics, if not as its kind.
+    pub counts_as: Option<&'a str>,
     /// The workflow it belongs to.
     pub workflow: Option<[u8; 16]>,
     /// The handoff it is about.

@@ -61,6 +61,7 @@ fn extract(line: &[u8]) -> Option<Row<'_>> {
         seq: record.seq,
         at: record.at,
         kind: record.kind,
+        counts_as: None,
         workflow: record.workflow.map(uuid),
         handoff: record.handoff.map(uuid),
         from: record.from,
