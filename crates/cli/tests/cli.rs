@@ -44,6 +44,8 @@ mod tags_told;
 mod teams;
 #[path = "cli/watch.rs"]
 mod watch;
+#[path = "cli/workflows.rs"]
+mod workflows;
 
 use std::fs;
 use std::process::Stdio;

@@ -1,0 +1,334 @@
+//! Work with a definition, decided with what rules came to: moves, the error monitor, and time.
+
+use std::collections::BTreeMap;
+
+use baton_protocol::agent::Profile;
+use baton_protocol::command::{
+    Accept, Actor, Command, Complete, FailStep, Follows, MoveTo, Reject, Start, Stir, Submission,
+    Wake, WakeHold,
+};
+use baton_protocol::definition::{Chosen, Definition, Verdict};
+use baton_protocol::event::{Decision, Event};
+use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
+use baton_protocol::refusal::Refusal;
+use baton_protocol::time::{Allowance, Timestamp};
+use baton_protocol::workflow::{Ending, Workflow};
+use baton_protocol::{Judged, World, advance, decide, evolve, stirred};
+use serde_json::json;
+
+/// One piece of work, and the world it is in.
+struct Play {
+    world: World,
+    id: WorkflowId,
+    now: Timestamp,
+    asked: u32,
+    told: Vec<String>,
+}
+
+fn agent(name: &str) -> Actor {
+    Actor::Agent(name.parse().expect("a name"))
+}
+
+fn definition() -> Definition {
+    serde_json::from_value(json!({
+        "workflow": "trip", "version": 1, "agents": { "finder": {}, "mailer": {} },
+        "start": "created",
+        "states": {
+            "created": {},
+            "finding": { "agent": "finder", "timeout": "1h" },
+            "writing": { "agent": "mailer" },
+            "sending": { "agent": "mailer" },
+            "done": { "end": "completed" },
+            "failed": { "end": "failed" },
+        },
+        "transitions": {
+            "created": ["finding"], "finding": ["writing", "failed"],
+            "writing": ["sending", "failed"], "sending": ["done", "failed"],
+        },
+        "rules": [],
+    }))
+    .expect("a definition")
+}
+
+impl Play {
+    fn new() -> Self {
+        let id = CommandId::from_key("play", "start").workflow();
+        let now = Timestamp::from_micros(1_000_000_000);
+        let mut play = Self { world: World::default(), id, now, asked: 0, told: Vec::new() };
+        for name in ["finder", "mailer"] {
+            let profile = Profile::named(name.parse().expect("a name"));
+            play.ask(Actor::Operator, Command::Register(Box::new(profile))).expect("taken");
+        }
+        play.ask(Actor::Operator, Command::Define(Box::new(definition()))).expect("taken");
+        let start = Start {
+            title: "a trip".parse().expect("a text"),
+            priority: Default::default(),
+            variables: Default::default(),
+            constraints: Default::default(),
+            class: None,
+            enable_handoffs: None,
+            definition: Some(Follows { name: "trip".parse().expect("a name"), version: None }),
+        };
+        let id = CommandId::from_key("play", "start");
+        let ask = Submission { id, actor: Actor::Operator, command: Command::Start(start) };
+        let decision = decide(&play.world, &ask, play.now).expect("it begins");
+        play.apply(decision);
+        play.ask(Actor::Coordinator, Command::Stir(Stir { workflow: play.id }))
+            .expect("it goes on");
+        play
+    }
+
+    fn later(&mut self, span: &str) {
+        self.now = span.parse::<Allowance>().expect("a span").after(self.now);
+    }
+
+    fn ask(&mut self, actor: Actor, command: Command) -> Result<(), Refusal> {
+        self.judged(actor, command, Verdict::None { tried: Vec::new() })
+    }
+
+    /// Asks for something with what the rules came to.
+    fn judged(&mut self, actor: Actor, command: Command, verdict: Verdict) -> Result<(), Refusal> {
+        self.asked += 1;
+        let id = CommandId::from_key("play", &self.asked.to_string());
+        let ask = Submission { id, actor, command };
+        let judged = Judged { verdict, matched: BTreeMap::new() };
+        let decision = match stirred(&self.world, &ask, self.now)? {
+            Some(work) => advance(&self.world, &ask, &work, &judged, self.now)?,
+            None => decide(&self.world, &ask, self.now)?,
+        };
+        self.apply(decision);
+        Ok(())
+    }
+
+    fn apply(&mut self, decision: Decision) {
+        for event in &decision.events {
+            // What is recorded can be read back as it was.
+            let line = serde_json::to_string(event).expect("JSON");
+            let read: Event = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{line}: {e}"));
+            assert_eq!(*event, read);
+            evolve(&mut self.world, &decision.stream, event, self.now);
+            self.told.extend(told(event));
+        }
+        // And so can the state.
+        let text = serde_json::to_string(&self.world).expect("JSON");
+        let read: World = serde_json::from_str(&text).expect("a world");
+        assert_eq!(read.restored(), self.world);
+    }
+
+    fn work(&self) -> &Workflow {
+        self.world.workflows.get(&self.id).expect("live work")
+    }
+
+    fn state(&self) -> &str {
+        self.work().machine.as_ref().expect("a machine").state.as_str()
+    }
+
+    fn waiting(&self) -> (HandoffId, AgentId) {
+        let open = self.work().open().next().expect("something waits");
+        (open.terms.id, open.to.clone())
+    }
+
+    fn takes(&mut self) -> Fence {
+        let (handoff, to) = self.waiting();
+        self.ask(Actor::Agent(to), Command::Accept(Accept::of(handoff))).expect("taken");
+        self.work().owner
+    }
+
+    fn completes(&mut self, who: &str, fence: Fence, to: Chosen) -> Result<(), Refusal> {
+        let (result, note, used, context_updates) = Default::default();
+        let (workflow, fence) = (self.id, Some(fence));
+        let done = Complete { workflow, fence, result, note, context_updates, used };
+        self.judged(agent(who), Command::Complete(done), Verdict::Chosen(Box::new(to)))
+    }
+
+    fn fails(&mut self, who: &str, fence: Fence, retryable: bool) {
+        let error = json!({ "errorType": "broken", "errorMessage": "no", "retryable": retryable,
+            "state": "its own word", "at": "somewhere" });
+        let error = serde_json::from_value(error).expect("an error");
+        let (used, context_updates) = Default::default();
+        let (workflow, fence) = (self.id, Some(fence));
+        let fail = FailStep { workflow, fence, error, context_updates, used };
+        self.ask(agent(who), Command::FailStep(Box::new(fail))).expect("it may fail");
+    }
+
+    /// Wakes whoever holds the work.
+    fn wakes(&mut self) {
+        let wake = WakeHold { workflow: self.id, fence: self.work().owner };
+        self.ask(Actor::Coordinator, Command::WakeHold(wake)).expect("nothing refuses the clock");
+    }
+
+    fn tells(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.told)
+    }
+}
+
+fn to(agent: Option<&str>, state: &str) -> Chosen {
+    Chosen {
+        rule: "r".parse().expect("a rule"),
+        to: agent.map(|name| name.parse().expect("a name")),
+        next_state: state.parse().expect("a state"),
+        reason: "because".parse().expect("a text"),
+        priority: None,
+        payload: Some(json!({ "for": state })),
+        set: Default::default(),
+    }
+}
+
+fn told(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::Moved(moved) => format!("{} -> {}", moved.from, moved.step.state),
+        Event::Initiated { terms, .. } => format!("{} to {}", terms.from_agent, terms.to_agent),
+        Event::StepFailed(failure) => {
+            let again = failure.retry_at.map_or("over".to_owned(), |at| {
+                let micros = at.as_micros() - failure.at.as_micros();
+                format!("again after {} s", micros / 1_000_000)
+            });
+            let kind = failure.error.error_type.as_str();
+            format!("{} failed ({kind}), {again}", failure.state)
+        }
+        Event::Closed { ending, .. } => ending.word().to_owned(),
+        _ => return None,
+    })
+}
+
+#[test]
+fn work_begins_with_its_first_agent_and_ends_where_its_rules_lead() {
+    let mut play = Play::new();
+    assert_eq!(play.tells(), ["created -> finding", "operator to finder"]);
+    let fence = play.takes();
+    play.completes("finder", fence, to(Some("mailer"), "writing")).expect("moved");
+    let fence = play.takes();
+    // The same agent goes on, under a new number: what still runs for the state before is late.
+    play.completes("mailer", fence, to(None, "sending")).expect("moved");
+    let late = play.completes("mailer", fence, to(None, "done")).expect_err("stale");
+    assert_eq!(late.code(), "stale-fence");
+    let fence = play.work().owner;
+    play.completes("mailer", fence, to(None, "done")).expect("moved");
+    assert_eq!(
+        play.tells(),
+        [
+            "finding -> writing",
+            "finder to mailer",
+            "writing -> sending",
+            "sending -> done",
+            "completed"
+        ]
+    );
+    assert!(play.world.workflows.is_empty());
+    assert!(play.world.agents.values().all(|agent| agent.holds.is_empty()));
+}
+
+#[test]
+fn what_is_not_declared_does_not_happen_and_is_named() {
+    let mut play = Play::new();
+    let fence = play.takes();
+    let refused = play.completes("finder", fence, to(Some("mailer"), "sending")).expect_err("no");
+    assert_eq!(refused.code(), "undeclared-transition");
+    let said = refused.to_string();
+    assert_eq!(said, "finding does not lead to sending; from finding it goes to writing, failed");
+    let state = "sending".parse().expect("a state");
+    let reason = "skip".parse().expect("a text");
+    let jump = Command::MoveTo(MoveTo { workflow: play.id, state, reason });
+    assert_eq!(play.ask(Actor::Operator, jump.clone()).expect_err("no").to_string(), said);
+    assert_eq!(play.ask(agent("finder"), jump).expect_err("no").code(), "operator-only");
+    let state = "writing".parse().expect("a state");
+    let reason = "it was found".parse().expect("a text");
+    let moved = Command::MoveTo(MoveTo { workflow: play.id, state, reason });
+    play.ask(Actor::Operator, moved).expect("declared");
+    assert_eq!(play.state(), "writing");
+}
+
+#[test]
+fn a_failure_is_tried_again_after_two_four_and_eight_seconds_and_then_ends() {
+    let mut play = Play::new();
+    for wait in ["2s", "4s", "8s"] {
+        let fence = play.takes();
+        play.tells();
+        play.fails("finder", fence, true);
+        let again = format!("finding failed (broken), again after {} s", &wait[..1]);
+        assert_eq!(play.tells(), [again.as_str(), "finder to error-monitor"]);
+        play.wakes();
+        assert_eq!(play.tells(), [""; 0], "its time has not come");
+        play.later(wait);
+        play.wakes();
+        assert_eq!(play.tells(), ["finding -> finding", "error-monitor to finder"]);
+    }
+    let fence = play.takes();
+    play.fails("finder", fence, true);
+    let over =
+        ["finding failed (broken), over", "finder to error-monitor", "finding -> failed", "failed"];
+    assert_eq!(play.tells(), over);
+}
+
+#[test]
+fn the_end_of_work_that_failed_says_everything() {
+    let mut play = Play::new();
+    let fence = play.takes();
+    let before = play.work().clone();
+    play.fails("finder", fence, false);
+    assert!(play.world.workflows.is_empty());
+    let error = json!({ "errorType": "x", "errorMessage": "y" });
+    let error = serde_json::from_value(error).expect("an error");
+    let (workflow, used, context_updates) = (play.id, None, Default::default());
+    let fail = FailStep { workflow, fence: Some(fence), error, context_updates, used };
+    let mut again = Play::new();
+    again.world.workflows.insert(again.id, before);
+    let command = Command::FailStep(Box::new(fail));
+    let ask = Submission { id: CommandId::from_key("a", "b"), actor: agent("finder"), command };
+    let work = stirred(&again.world, &ask, again.now).expect("fine").expect("stirred");
+    let judged = Judged { verdict: Verdict::None { tried: Vec::new() }, matched: BTreeMap::new() };
+    let decision = advance(&again.world, &ask, &work, &judged, again.now).expect("decided");
+    let ending = decision.events.iter().find_map(|event| match event {
+        Event::Closed { ending: Ending::Failed { reason, failures, .. }, .. } => {
+            Some((reason.to_string(), failures.len()))
+        }
+        _ => None,
+    });
+    let said = "x in finding (finder), not to be tried again: y".to_owned();
+    assert_eq!(ending, Some((said, 1)));
+}
+
+#[test]
+fn a_handoff_that_nobody_takes_in_thirty_seconds_goes_to_the_monitor_and_back() {
+    let mut play = Play::new();
+    let (handoff, _) = play.waiting();
+    play.tells();
+    play.later("29s");
+    play.ask(Actor::Coordinator, Command::Wake(Wake { handoff })).expect("fine");
+    assert_eq!(play.tells(), [""; 0]);
+    play.later("1s");
+    play.ask(Actor::Coordinator, Command::Wake(Wake { handoff })).expect("fine");
+    let told =
+        ["finding failed (handoff_not_accepted), again after 2 s", "operator to error-monitor"];
+    assert_eq!(play.tells(), told);
+    play.later("2s");
+    play.wakes();
+    let (handoff, to) = play.waiting();
+    assert_eq!(to.as_str(), "finder");
+    play.tells();
+    let reason = "busy".parse().expect("a text");
+    play.ask(agent("finder"), Command::Reject(Reject { handoff, reason })).expect("it may");
+    // The monitor has it already.
+    assert_eq!(play.tells(), ["finding failed (handoff_not_accepted), again after 4 s"]);
+    play.later("4s");
+    play.wakes();
+    assert_eq!(play.tells(), ["finding -> finding", "error-monitor to finder"]);
+}
+
+#[test]
+fn a_step_that_takes_too_long_is_taken_from_its_holder() {
+    let mut play = Play::new();
+    let fence = play.takes();
+    play.tells();
+    play.later("1h");
+    play.wakes();
+    let told = [
+        "finding failed (timeout), over",
+        "finder to error-monitor",
+        "finding -> failed",
+        "failed",
+    ];
+    assert_eq!(play.tells(), told);
+    let late = play.completes("finder", fence, to(Some("mailer"), "writing"));
+    assert_eq!(late.expect_err("over").code(), "unknown-workflow");
+}
