@@ -75,9 +75,9 @@ impl Rules {
             return None;
         }
         let mut had = facts(world, decision, moves.terms);
-        had.is_for(world, moves.from);
+        is_for(&mut had, world, moves.from);
         let mut gets = had.clone();
-        gets.is_for(world, moves.to);
+        is_for(&mut gets, world, moves.to);
         let asks = self.0.iter().filter(|(rule, _)| world.stands(&rule.name, now).is_none());
         asks.filter_map(|(rule, read)| Some((rule, read, held(rule, read, &gets)?)))
             .find(|(rule, read, _)| held(rule, read, &had).is_none())
@@ -195,7 +195,7 @@ fn judged(
     let (mut shared, mut known): (Option<Facts>, Known) = Default::default();
     for terms in begun {
         let facts = shared.get_or_insert_with(|| facts(world, decision, terms));
-        facts.is_for(world, &terms.to_agent);
+        is_for(facts, world, &terms.to_agent);
         facts.task = task(terms);
         let Some(found) = rules.matched(world, facts, &mut known, now) else { continue };
         // One agent may get several tasks; what nobody has answered for good asks for all of them.
@@ -254,7 +254,7 @@ fn facts(world: &World, decision: &Decision, terms: &Terms) -> Facts {
         handoffs: workflow.map_or(0, |workflow| workflow.handoffs.len() as u64),
         workflow: title.map(ToString::to_string).unwrap_or_default(),
     };
-    facts.is_for(world, &terms.to_agent);
+    is_for(&mut facts, world, &terms.to_agent);
     facts
 }
 
@@ -273,10 +273,8 @@ fn paths(workflow: Option<&Workflow>, decision: &Decision, terms: &Terms) -> Vec
     files.chain(locked).collect()
 }
 
-impl Facts {
-    /// The same for another receiver.
-    fn is_for(&mut self, world: &World, to: &AgentId) {
-        self.to = to.to_string();
-        self.role_of_to = world.agents.get(to).map(|agent| agent.profile.role);
-    }
+/// The same for another receiver.
+fn is_for(facts: &mut Facts, world: &World, to: &AgentId) {
+    facts.to = to.to_string();
+    facts.role_of_to = world.agents.get(to).map(|agent| agent.profile.role);
 }
