@@ -46,12 +46,12 @@ pub(super) fn decide(
 /// The definition that is meant: this version, or the newest.
 fn find<'a>(world: &'a World, follows: &Follows) -> Result<&'a Definition, Refusal> {
     let known = world.definitions.iter().filter(|(id, _)| id.name == follows.name);
-    let meant = known.filter(|(id, _)| follows.version.is_none_or(|asked| asked == id.version));
+    let mut meant = known.filter(|(id, _)| follows.version.is_none_or(|asked| asked == id.version));
     let name = match follows.version {
         Some(version) => format!("{}@{version}", follows.name),
         None => follows.name.to_string(),
     };
-    let found = meant.last().map(|(_, definition)| definition);
+    let found = meant.next_back().map(|(_, definition)| definition);
     found.ok_or_else(|| Unmoved::UnknownDefinition { name }.into())
 }
 

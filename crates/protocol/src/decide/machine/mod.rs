@@ -202,9 +202,15 @@ fn holds(work: &Stirred<'_>, ask: &Submission, fence: Option<Fence>) -> Result<F
         let owner = owning.agent.clone();
         return Err(Refusal::NotOwner { agent: hold.agent.clone(), owner });
     }
-    match passed(workflow) {
+    taken(work)?;
+    Ok(fence)
+}
+
+/// Refuses to move work that is passed on and not taken yet.
+fn taken(work: &Stirred<'_>) -> Result<(), Refusal> {
+    match passed(work.workflow) {
         Some(out) => Err(Refusal::PassPending { handoff: out.terms.id, to: out.to.clone() }),
-        None => Ok(fence),
+        None => Ok(()),
     }
 }
 
@@ -230,13 +236,7 @@ fn raised<'a>(
     }
     match (&ask.actor, raise.fence) {
         // A person brings news from outside, whoever holds the work.
-        (Actor::Operator, None) => match passed(work.workflow) {
-            Some(out) => {
-                let (handoff, to) = (out.terms.id, out.to.clone());
-                return Err(Refusal::PassPending { handoff, to });
-            }
-            None => (),
-        },
+        (Actor::Operator, None) => taken(&work)?,
         (
             Actor::Operator
             | Actor::Agent(_)
