@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_protocol::command::{Actor, Command, History, Messages, Submission, Wake};
 use baton_protocol::event::{Event, StreamId};
-use baton_protocol::id::{CommandId, Fence, HandoffId};
+use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId};
 use baton_protocol::limits::BODY_INLINE_BYTES_MAX;
 use baton_protocol::refusal::Refusal;
 use baton_protocol::retention::Retention;
@@ -22,7 +22,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::credentials::Credentials;
 use crate::heartbeat::Seen;
 use crate::judge::{Judge, check_policy};
-use crate::machine::{check_definition, may_stir};
+use crate::machine::{Stirring, check_definition, may_stir};
 use crate::meter::Meter;
 use crate::pack::Packing;
 use crate::query::QueryError;
@@ -42,6 +42,7 @@ pub struct Engine {
     pub(crate) meter: Arc<Meter>,
     pub(crate) judge: Arc<Judge>,
     pub(crate) packing: Arc<Packing>,
+    pub(crate) stirring: Arc<Stirring>,
 }
 
 /// Why a command came to nothing.
@@ -95,7 +96,8 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        let (retention, credentials, runs, seen, meter, judge, packing) = Default::default();
+        let (retention, credentials, runs, seen, meter, judge, packing, stirring) =
+            Default::default();
         Self {
             ledger,
             clock,
@@ -107,6 +109,7 @@ impl Engine {
             meter,
             judge,
             packing,
+            stirring,
         }
     }
 
@@ -132,7 +135,11 @@ impl Engine {
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
         let (actor, target) = (submission.actor.clone(), submission.target());
-        let judge = self.judge.clone();
+        let depth = match &submission.command {
+            Command::Stir(stir) => stir.depth + 1,
+            _ => 0,
+        };
+        let (judge, pending) = (self.judge.clone(), self.stirring.clone());
         let may = Arc::new(AtomicBool::new(false));
         let stirs = may.clone();
         let request = Request {
@@ -144,7 +151,11 @@ impl Engine {
             decide: Box::new(move |world, now| {
                 let decision = judge.decide(world, &submission, large.as_ref(), now)?;
                 // It may be decided again after a conflict; the last word counts.
-                stirs.store(may_stir(world, &decision), Ordering::Relaxed);
+                let stirring = may_stir(world, &decision);
+                stirs.store(stirring, Ordering::Relaxed);
+                if let (true, StreamId::Workflow(id)) = (stirring, &decision.stream) {
+                    pending.note(*id);
+                }
                 Ok(decision)
             }),
         };
@@ -163,9 +174,9 @@ impl Engine {
             return Err(Refusal::KeyReused.into());
         }
         if let (true, StreamId::Workflow(id)) = (may.load(Ordering::Relaxed), &recorded.stream) {
-            self.stir(*id, recorded.seq.unwrap_or_default()).await?;
+            self.stir(*id, recorded.seq.unwrap_or_default(), depth).await?;
         }
-        Ok(answer(recorded))
+        Ok(answer(recorded, &actor.agent()))
     }
 
     /// Adds what only history knows to a command that is about what is over, and reads the rules of
@@ -179,7 +190,7 @@ impl Engine {
         if let (Command::Define(definition), Actor::Operator) =
             (&submission.command, &submission.actor)
         {
-            check_definition(definition)?;
+            check_definition((**definition).clone()).await?;
         }
         if let (Command::Prune(prune), Actor::Operator) =
             (&mut submission.command, &submission.actor)
@@ -276,21 +287,23 @@ fn by(actor: &Actor) -> String {
     }
 }
 
-fn answer(recorded: Recorded) -> Answer {
+fn answer(recorded: Recorded, asker: &AgentId) -> Answer {
     let handoff = recorded.events.iter().find_map(Event::handoff);
     let workflow = match &recorded.stream {
         StreamId::Workflow(id) => Some(*id),
         StreamId::Agent(_) | StreamId::Workspace => None,
     };
-    let fence = fence(&recorded.events, handoff);
+    let fence = fence(&recorded.events, handoff, asker);
     Answer { seq: recorded.seq, workflow, handoff, fence, events: recorded.events }
 }
 
 /// The number that the asker shows from now on.
-fn fence(events: &[Event], handoff: Option<HandoffId>) -> Option<Fence> {
+fn fence(events: &[Event], handoff: Option<HandoffId>, asker: &AgentId) -> Option<Fence> {
     events.iter().find_map(|event| match event {
-        Event::Accepted { fence, .. } | Event::Reclaimed { fence, .. } => Some(*fence),
-        Event::Started { .. } if handoff.is_none() => Some(Fence::default().next()),
+        Event::Accepted { fence, by, .. } if by == asker => Some(*fence),
+        Event::Reclaimed { fence, .. } => Some(*fence),
+        Event::Moved(moved) => moved.fence,
+        Event::Started { follows: None, .. } if handoff.is_none() => Some(Fence::default().next()),
         _ => None,
     })
 }

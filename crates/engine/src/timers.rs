@@ -57,6 +57,9 @@ impl Engine {
             if let Err(failure) = self.wake_due().await {
                 tracing::warn!(%failure, "could not wake what is due");
             }
+            if let Err(failure) = self.stir_left().await {
+                tracing::warn!(%failure, "could not look at work that may go on");
+            }
             let Ok(next) = self.next_wake().await else { return };
             let pause = next.map_or(SLEEP_MAX, |at| {
                 let micros = at.as_micros().saturating_sub(self.clock.now().as_micros());

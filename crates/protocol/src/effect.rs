@@ -112,6 +112,18 @@ impl Effect {
         }
     }
 
+    /// The handoff that it is about.
+    pub(crate) fn about(&self) -> Option<HandoffId> {
+        match self {
+            Self::Notify { handoff, .. }
+            | Self::Accept { handoff, .. }
+            | Self::Run { handoff, .. }
+            | Self::Check { handoff, .. }
+            | Self::Announce { handoff, .. }
+            | Self::Call { handoff, .. } => Some(*handoff),
+        }
+    }
+
     /// The handoff that it brings to its receiver, if that is what it does.
     pub fn delivers(&self) -> Option<HandoffId> {
         match self {

@@ -63,8 +63,8 @@ pub const PRICES_MAX: usize = 256;
 pub const NOTIFIERS_MAX: usize = 8;
 /// Tokens that one return, pass or completion can say were used.
 pub const TOKENS_USED_MAX: u64 = 1_000_000_000_000;
-/// Definitions of a workspace, all versions that work still follows among them.
-pub const DEFINITIONS_MAX: usize = 1_024;
+/// Definitions of a workspace, every version of each.
+pub const DEFINITIONS_MAX: usize = 256;
 /// Bytes of what travels with a handoff that a rule begins, as JSON.
 pub const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of the name that Baton gives to an error.
@@ -73,7 +73,11 @@ pub const ERROR_TYPE_BYTES_MAX: usize = 64;
 pub const FAILURES_KEPT_MAX: usize = 16;
 /// States that a workflow was in that are remembered; the oldest go.
 pub const MOVES_KEPT_MAX: usize = 64;
-/// Moves that follow from each other by themselves in one decision.
+/// Bytes of a definition as JSON, in which it is recorded.
+pub const DEFINITION_JSON_BYTES_MAX: usize = 2 * DEFINITION_BYTES_MAX;
+/// How often a step that failed is tried again at most.
+pub const RETRIES_MAX: u8 = 10;
+/// Moves that follow from each other by themselves, one at once after the other.
 pub const MOVES_AT_ONCE_MAX: usize = 8;
 /// Failures in a row that open the circuit breaker of an agent.
 pub const BREAKER_FAILURES: u8 = 3;
@@ -134,7 +138,7 @@ pub const EXPRESSION_STEPS_MAX: usize = 1_000_000;
 /// Steps that all expressions of one judgement may take together.
 pub const JUDGEMENT_STEPS_MAX: usize = 4 * EXPRESSION_STEPS_MAX;
 /// Bytes of a workflow's definition as it is written.
-pub const DEFINITION_BYTES_MAX: usize = 256 * 1024;
+pub const DEFINITION_BYTES_MAX: usize = 128 * 1024;
 /// Nesting of a workflow's definition.
 pub const DEFINITION_DEPTH_MAX: usize = 64;
 /// Agents of a workflow's definition.
@@ -142,7 +146,7 @@ pub const DEFINITION_AGENTS_MAX: usize = 64;
 /// States of a workflow's definition.
 pub const DEFINITION_STATES_MAX: usize = 256;
 /// Rules of a workflow's definition.
-pub const DEFINITION_RULES_MAX: usize = 1_024;
+pub const DEFINITION_RULES_MAX: usize = 256;
 /// Signals that a workflow's definition declares.
 pub const DEFINITION_SIGNALS_MAX: usize = 512;
 /// Schemas that payloads of a workflow's definition refer to.

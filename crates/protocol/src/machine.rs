@@ -23,6 +23,9 @@ pub struct Machine {
     pub since: Timestamp,
     /// The task of this state.
     pub step: Step,
+    /// Whether it ever moved; until then it is with whoever asked for it.
+    #[serde(default)]
+    pub begun: bool,
     /// How often each state was tried again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tries: BTreeMap<StateName, u8>,
@@ -165,6 +168,7 @@ impl Machine {
             state,
             since: at,
             step,
+            begun: false,
             tries: BTreeMap::new(),
             failures: Vec::new(),
             path: Vec::new(),
@@ -181,8 +185,13 @@ impl Machine {
         self.failures.last()
     }
 
-    pub(crate) fn moved(&mut self, step: Step, at: Timestamp) {
+    pub(crate) fn moved(&mut self, step: Step, completes: bool, at: Timestamp) {
         let before = std::mem::replace(&mut self.state, step.state.clone());
+        self.begun = true;
+        if completes {
+            // The next time it comes by, it has all its tries again.
+            self.tries.remove(&before);
+        }
         if before != self.state {
             self.path.push(before);
             let old = self.path.len().saturating_sub(MOVES_KEPT_MAX);

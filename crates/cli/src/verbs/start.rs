@@ -1,5 +1,6 @@
 //! `baton start`: begins a workflow.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use baton_protocol::command::{self, Command, Follows};
@@ -124,7 +125,7 @@ fn follows(session: &Session, named: &str) -> Result<Follows, Failure> {
         Failure::usage(format!("--workflow: {why}"), "`baton workflow list` shows them")
     };
     let name = name.parse().map_err(|error: NameError| wrong(error.to_string()))?;
-    let version = version.map(|text| text.parse::<u32>()).transpose();
+    let version = version.map(|text| text.parse::<NonZeroU32>()).transpose();
     let version = version.map_err(|_| wrong(format!("`{named}` has no number after the @")))?;
     Ok(Follows { name, version })
 }

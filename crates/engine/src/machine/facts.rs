@@ -45,9 +45,12 @@ impl Facts for WorkFacts<'_> {
     }
 
     fn context(&self, name: &str) -> Option<Value> {
-        let own = name.parse::<VariableName>().ok();
-        let own = own.and_then(|name| self.work.workflow.variables.find(&name).cloned());
-        own.map(|variable| variable.value.into()).or_else(|| self.built_in(name))
+        // No variable can pass for what is known anyway.
+        self.built_in(name).or_else(|| {
+            let name = name.parse::<VariableName>().ok()?;
+            let known = self.work.workflow.variables.find(&name)?;
+            Some(known.value.as_value().clone())
+        })
     }
 
     fn contexts(&self) -> Value {
@@ -56,7 +59,7 @@ impl Facts for WorkFacts<'_> {
             built_in.into_iter().filter_map(|name| Some((name.to_owned(), self.built_in(name)?)));
         let own = self.work.workflow.variables.iter();
         let own = own.map(|(name, known)| (name.to_string(), known.value.as_value().clone()));
-        Value::Object(built_in.chain(own).collect::<Map<_, _>>())
+        Value::Object(own.chain(built_in).collect::<Map<_, _>>())
     }
 
     fn task(&self) -> &Value {

@@ -3,8 +3,8 @@
 
 mod facts;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use baton_protocol::command::{Actor, Command, Stir, Submission};
 use baton_protocol::definition::{Definition, DefinitionId, RuleId, Verdict};
@@ -14,7 +14,7 @@ use baton_protocol::policy::Matched;
 use baton_protocol::refusal::{Refusal, Unmoved};
 use baton_protocol::time::Timestamp;
 use baton_protocol::{Judged, Said, Stirred, World, advance, rests};
-use baton_rules::{Compiled, Problem, Severity};
+use baton_rules::{Compiled, ExprError, Problem, Severity};
 use baton_store::{LedgerError, Scope};
 use serde_json::Value;
 
@@ -42,12 +42,30 @@ impl Machines {
             let why = problems.first().map(|problem| problem.message.clone());
             Unmoved::BadDefinition { definition: id.clone(), why: why.unwrap_or_default() }
         })?;
-        if known.len() >= KEPT_MAX {
-            known.clear();
+        if known.len() >= KEPT_MAX
+            && let Some(other) = known.keys().next().cloned()
+        {
+            known.remove(&other);
         }
         let compiled = Arc::new(compiled);
         known.insert(id, compiled.clone());
         Ok(compiled)
+    }
+
+    /// What the rules say; nothing while the work still waits.
+    fn asked(&self, work: &Stirred<'_>, given: Option<&Value>) -> Result<Option<Verdict>, Refusal> {
+        let compiled = match self.of(work.definition) {
+            Ok(compiled) => compiled,
+            Err(why) => return Ok(Some(broken(&why.to_string()))),
+        };
+        let facts = WorkFacts::of(work, given);
+        match waited(&compiled, work, &facts)? {
+            Ok(true) => (),
+            Ok(false) => return Ok(None),
+            Err(why) => return Ok(Some(broken(&why))),
+        }
+        let (state, from, signal) = (&work.machine.state, &work.from, &work.signal);
+        Ok(Some(fitting(compiled.judge(work.definition, state, from, signal, &facts))))
     }
 
     /// Decides what becomes of work that something stirred. `given` is a result that was too large
@@ -60,19 +78,14 @@ impl Machines {
         given: Option<&Value>,
         approval: impl Fn(&Decision) -> BTreeMap<AgentId, Matched>,
     ) -> Result<Decision, Refusal> {
-        let compiled = self.of(work.definition)?;
-        let facts = WorkFacts::of(work, given);
-        if !waited(&compiled, work, &facts)? {
-            return Ok(nothing(work.id));
-        }
         let verdict = match work.asks() {
-            true => {
-                let (state, from, signal) = (&work.machine.state, &work.from, &work.signal);
-                compiled.judge(work.definition, state, from, signal, &facts)
-            }
+            true => match self.asked(work, given)? {
+                Some(verdict) => verdict,
+                None => return Ok(nothing(work.id)),
+            },
             false => Verdict::None { tried: Vec::new() },
         };
-        let mut judged = Judged { verdict: fitting(verdict), matched: BTreeMap::new() };
+        let mut judged = Judged { verdict, matched: BTreeMap::new() };
         let decision = advance(world, ask, work, &judged, now)?;
         judged.matched = approval(&decision);
         match judged.matched.is_empty() {
@@ -82,23 +95,41 @@ impl Machines {
     }
 }
 
-/// Whether what the state waits for is there, if it waits.
-fn waited(compiled: &Compiled, work: &Stirred<'_>, facts: &WorkFacts<'_>) -> Result<bool, Refusal> {
-    let Some(until) = work.until() else { return Ok(true) };
+/// Whether what the state waits for is there, if it waits; or why nobody can tell.
+fn waited(
+    compiled: &Compiled,
+    work: &Stirred<'_>,
+    facts: &WorkFacts<'_>,
+) -> Result<Result<bool, String>, Refusal> {
+    let Some(until) = work.until() else { return Ok(Ok(true)) };
     let state = &work.machine.state;
     let saw = match compiled.waits(state, facts) {
-        Ok(true) => return Ok(true),
+        Ok(true) => return Ok(Ok(true)),
         Ok(false) => compiled.waits_saw(state, facts),
         // A variable that it looks at may not be there yet.
-        Err(why) => why,
+        Err(ExprError::Missing { path }) => format!("{path} is missing"),
+        Err(error) => return Ok(Err(format!("what {state} waits for: {error}"))),
     };
     match &work.said {
         Said::Signal(_) => {
             let (state, until) = (state.clone(), until.to_owned());
             Err(Unmoved::StillWaiting { state, until, saw }.into())
         }
-        _ => Ok(false),
+        Said::Done(_)
+        | Said::Failed(_)
+        | Said::TimeUp(_)
+        | Said::Waited
+        | Said::Retry(_)
+        | Said::Begins
+        | Said::Person(_) => Ok(Ok(false)),
     }
+}
+
+/// What nobody can judge.
+fn broken(why: &str) -> Verdict {
+    let short: String = why.chars().take(1_000).collect();
+    let why = short.parse().unwrap_or_else(|_| "it cannot be judged".parse().expect("a text"));
+    Verdict::Broken { rule: "definition".parse().expect("a rule's name"), why }
 }
 
 /// A verdict whose payload can be recorded.
@@ -123,13 +154,16 @@ fn nothing(id: WorkflowId) -> Decision {
 }
 
 /// Refuses a definition that does not hold together.
-pub(crate) fn check_definition(definition: &Definition) -> Result<(), Refusal> {
-    let problems = baton_rules::check_definition(definition);
+pub(crate) async fn check_definition(definition: Definition) -> Result<(), Refusal> {
+    let id = definition.id();
+    // It may take a while, and nobody else should wait for it.
+    let looked = tokio::task::spawn_blocking(move || baton_rules::check_definition(&definition));
+    let problems = looked.await.unwrap_or_default();
     match problems.into_iter().find(|problem| problem.severity == Severity::Error) {
         None => Ok(()),
         Some(Problem { path, message, .. }) => {
             let why = if path.is_empty() { message } else { format!("{path}: {message}") };
-            Err(Unmoved::BadDefinition { definition: definition.id(), why }.into())
+            Err(Unmoved::BadDefinition { definition: id, why }.into())
         }
     }
 }
@@ -141,7 +175,9 @@ pub(crate) fn may_stir(world: &World, decision: &Decision) -> bool {
     let waits = |event: &Event| matches!(event, Event::Moved(moved) if moved.waits);
     let accepts = |event: &Event| match event {
         Event::VariablesSet { .. } | Event::Accepted { .. } => true,
-        Event::Completed { variables, .. } => !variables.is_empty(),
+        Event::Completed { variables, .. } | Event::Initiated { variables, .. } => {
+            !variables.is_empty()
+        }
         _ => false,
     };
     if decision.events.iter().any(|event| begins(event) || waits(event)) {
@@ -151,11 +187,40 @@ pub(crate) fn may_stir(world: &World, decision: &Decision) -> bool {
     machine.is_some_and(|machine| machine.step.waits) && decision.events.iter().any(accepts)
 }
 
+/// Work that may go on by itself, until somebody has looked at it. Whoever asked for what stirred
+/// it looks; should its caller go away first, the timers do.
+#[derive(Default)]
+pub(crate) struct Stirring(Mutex<BTreeSet<WorkflowId>>);
+
+impl Stirring {
+    fn known(&self) -> MutexGuard<'_, BTreeSet<WorkflowId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note(&self, id: WorkflowId) {
+        self.known().insert(id);
+    }
+
+    fn done(&self, id: WorkflowId) {
+        self.known().remove(&id);
+    }
+
+    fn left(&self) -> Vec<WorkflowId> {
+        self.known().iter().copied().collect()
+    }
+}
+
 impl Engine {
     /// Lets work go on that does so by itself.
-    pub(crate) async fn stir(&self, workflow: WorkflowId, after: u64) -> Result<(), LedgerError> {
+    pub(crate) async fn stir(
+        &self,
+        workflow: WorkflowId,
+        after: u64,
+        depth: usize,
+    ) -> Result<(), LedgerError> {
         let id = CommandId::from_key("coordinator", &format!("stir {workflow} {after}"));
-        let command = Command::Stir(Stir { workflow });
+        let command = Command::Stir(Stir { workflow, depth });
+        self.stirring.done(workflow);
         match Box::pin(self.submit(Submission { id, actor: Actor::Coordinator, command })).await {
             Ok(_) | Err(SubmitError::Refused(_)) => Ok(()),
             Err(SubmitError::Failed(failure)) => Err(failure),
@@ -172,7 +237,16 @@ impl Engine {
             .await?;
         let now = self.clock.now().as_micros().unsigned_abs();
         for workflow in waiting {
-            self.stir(workflow, now).await?;
+            self.stir(workflow, now, 0).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks at work whose mover went away before it could.
+    pub(crate) async fn stir_left(&self) -> Result<(), LedgerError> {
+        let now = self.clock.now().as_micros().unsigned_abs();
+        for workflow in self.stirring.left() {
+            self.stir(workflow, now, 0).await?;
         }
         Ok(())
     }

@@ -186,7 +186,8 @@ impl Stage {
         self.asked += 1;
         let id = CommandId::from_key("rehearsal", &self.asked.to_string());
         match self.engine.submit(Submission { id, actor, command }).await {
-            Ok(_) => Ok(()),
+            // Work that only waits is taken by itself.
+            Ok(_) => self.engine.run_effects().await.map(drop).map_err(|error| error.to_string()),
             Err(SubmitError::Refused(refusal)) => Err(refusal.to_string()),
             Err(SubmitError::Failed(failure)) => Err(failure.to_string()),
         }

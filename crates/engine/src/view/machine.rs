@@ -2,7 +2,7 @@
 
 use baton_protocol::World;
 use baton_protocol::definition::{DefinitionId, SignalName, StateName};
-use baton_protocol::handoff::Handoff;
+use baton_protocol::handoff::{Handoff, Kind};
 use baton_protocol::id::AgentId;
 use baton_protocol::machine::{Failure, Step};
 use baton_protocol::time::Timestamp;
@@ -74,7 +74,10 @@ pub(crate) fn view(world: &World, workflow: &Workflow, over: bool) -> Option<Mac
 
 /// The task of a handoff: for whoever holds the work by it, the one that is at hand now.
 pub(crate) fn step(workflow: &Workflow, handoff: &Handoff) -> Option<Step> {
+    // Until the next one has taken it, the work is still with whoever did the step before.
+    let passed = workflow.open().any(|open| open.terms.kind == Kind::Sequential);
     let holds = workflow.owning().is_some_and(|hold| hold.handoff == Some(handoff.terms.id));
+    let holds = holds && !passed;
     let now = workflow.machine.as_ref().filter(|_| holds).map(|machine| machine.step.clone());
     now.or_else(|| handoff.terms.step.as_deref().cloned())
 }

@@ -1,5 +1,7 @@
 //! What is asked of work with a definition.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::command::{ContextUpdates, Used};
@@ -17,7 +19,7 @@ pub struct Follows {
     pub name: DefinitionName,
     /// Which edition; absent means the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<u32>,
+    pub version: Option<NonZeroU32>,
 }
 
 /// Says that the step at hand failed.
@@ -63,6 +65,8 @@ pub struct RaiseSignal {
 pub struct Stir {
     /// Which work.
     pub workflow: WorkflowId,
+    /// How many moves went before that followed from each other.
+    pub depth: usize,
 }
 
 /// Moves work to another state. Only a person asks this: agents report results, and rules decide.

@@ -77,6 +77,7 @@ const START: Codes = &["deadline-passed", "no-prices", "operator-only"];
 const MOVES: Codes = &[
     "no-rule-holds",
     "rule-broken",
+    "rules-decide",
     "still-waiting",
     "undeclared-transition",
     "unknown-definition",
@@ -145,7 +146,9 @@ impl Command {
     pub fn refusals(name: &str) -> &'static [Codes] {
         match name {
             "start" => &[AGENT, VARIABLES, START, &["unknown-definition"]],
-            "pass" => &[WORKFLOW, HOLD, VARIABLES, PASS, GUARDS, &["rules-decide"]],
+            "pass" => {
+                &[WORKFLOW, HOLD, VARIABLES, PASS, GUARDS, &["reserved-name", "rules-decide"]]
+            }
             "accept" => {
                 &[HANDOFF, ANSWER, &["approval-void", "at-capacity", "economic-limit-exceeded"]]
             }
@@ -169,9 +172,9 @@ impl Command {
                 GUARDS,
                 RETURN,
                 MOVES,
-                &["parent-goto", "rules-decide"],
+                &["parent-goto", "reserved-name", "rules-decide"],
             ],
-            "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "operator-only"]],
+            "cancel" => &[HANDOFF, &["handoff-over", "not-yours", "operator-only", "rules-decide"]],
             "cancel_workflow" => &[WORKFLOW, &["not-yours"]],
             "reassign" => &[WORKFLOW, HANDOFF, AGENT, OPERATOR, REASSIGN],
             "report_health" => &[AGENT, &["operator-only"]],
@@ -181,7 +184,9 @@ impl Command {
             "lock" => &[WORKFLOW, HOLD, &["deadlock-detected", "file-locked", "too-many"]],
             "unlock" => &[WORKFLOW, HOLD, &["not-locked", "too-many"]],
             "register" => &[OPERATOR, &["reserved-name", "too-many"]],
-            "issue_token" => &[AGENT, OPERATOR, &["bad-digest", "too-many", "view-of-agent"]],
+            "issue_token" => {
+                &[AGENT, OPERATOR, &["bad-digest", "reserved-name", "too-many", "view-of-agent"]]
+            }
             "revoke_token" => &[AGENT, OPERATOR, &["unknown-token"]],
             "wake" | "undelivered" | "checked" => &[HANDOFF, COORDINATOR],
             "wake_hold" | "stir" => &[WORKFLOW, COORDINATOR],

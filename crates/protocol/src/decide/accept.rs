@@ -51,7 +51,9 @@ pub(super) fn decide(
         return Err(Refusal::ForAnother { handoff: handoff_id, to, asker: by });
     }
     let agent = world.agent(&by)?;
-    if agent.room() + usize::from(planted(Bug::CapacityReadBeforeLock)) == 0 {
+    // Whoever waits does nothing, so it takes no room.
+    let waits = handoff.terms.step.as_ref().is_some_and(|step| step.waits);
+    if !waits && agent.room() + usize::from(planted(Bug::CapacityReadBeforeLock)) == 0 {
         let (load, most) = (agent.holds.len(), agent.profile.max_concurrent_tasks);
         return Err(Refusal::AtCapacity { agent: by, load, most });
     }
@@ -86,7 +88,7 @@ pub(super) fn decide(
         ]
     };
     let sender = &handoff.terms.from_agent;
-    let mut effects = match step.is_some_and(|step| step.waits) {
+    let mut effects = match waits {
         // Nobody works while it waits.
         true => Vec::new(),
         false => news::runs(&agent.profile, id, handoff_id, workflow.fence.next()),

@@ -48,6 +48,9 @@ pub(super) fn issue_token(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     holder::operator_only(ask, "create tokens")?;
+    if issue.agent == AgentId::error_monitor() {
+        return Err(Refusal::ReservedName { agent: issue.agent.clone() });
+    }
     let agent = world.agent(&issue.agent)?;
     match issue.grant {
         Grant::View if !issue.agent.is_operator() => return Err(Refusal::ViewOfAgent),

@@ -6,7 +6,7 @@ use crate::effect::{Effect, News};
 use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Detail, Handoff, Kind};
 use crate::id::{AgentId, Fence, WorkflowId};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, Unmoved};
 use crate::text::Text;
 use crate::workflow::{Ending, Workflow};
 use crate::world::World;
@@ -20,6 +20,7 @@ pub(super) fn handoff(
     let (id, workflow, handoff) = world.handoff(cancel.handoff)?;
     let by = allowed(ask, &handoff.terms.from_agent)?;
     not_a_look(ask, handoff)?;
+    not_a_step(workflow, handoff)?;
     if handoff.state.is_over() {
         let ending = handoff.state.word();
         return Err(Refusal::HandoffOver { handoff: cancel.handoff, ending });
@@ -58,6 +59,17 @@ fn allowed(ask: &Submission, owner: &AgentId) -> Result<AgentId, Refusal> {
         Actor::Agent(_) | Actor::OperatorAs(_) => {
             Err(Refusal::NotYours { agent, owner: owner.clone() })
         }
+    }
+}
+
+/// What a rule passed on is not taken back: nobody would have the work then.
+fn not_a_step(workflow: &Workflow, handoff: &Handoff) -> Result<(), Refusal> {
+    match (&workflow.machine, &handoff.terms.step) {
+        (Some(machine), Some(_)) if !handoff.state.is_over() => {
+            let (definition, state) = (machine.definition.clone(), machine.state.clone());
+            Err(Unmoved::RulesDecide { definition, state }.into())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -59,7 +59,8 @@ fn unjudged(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision,
             Err(Unmoved::NoRuleHolds { definition, state, signal, tried }.into())
         }
         None => {
-            Ok(Decision { stream: StreamId::Workspace, events: Vec::new(), effects: Vec::new() })
+            let name = "that it follows".to_owned();
+            Err(Unmoved::UnknownDefinition { name }.into())
         }
     }
 }
@@ -110,14 +111,18 @@ fn ruled(world: &World, ask: &Submission, now: Timestamp) -> Result<Decision, Re
         Command::SetPolicy(policy) => policy::set(world, ask, policy),
         Command::ResetBreaker(reset) => policy::reset_breaker(world, ask, reset),
         Command::Approve(yes) => guard::approval::approve(world, ask, yes, now),
-        Command::Deny(no) => guard::approval::deny(world, ask, no),
+        Command::Deny(no) => guard::approval::deny(world, ask, no, now),
         Command::SetLimits(set) => policy::set_limits(world, ask, set),
         Command::FallBack(fall) => policy::fall_back(world, ask, fall),
         Command::ReportTag(moved) => tag::report(ask, moved),
         Command::Define(definition) => machine::define(world, ask, definition),
         // Whoever can judge rules looks whether they stir something first.
-        Command::FailStep(_) | Command::RaiseSignal(_) | Command::MoveTo(_) | Command::Stir(_) => {
+        Command::FailStep(_) | Command::RaiseSignal(_) | Command::MoveTo(_) => {
             unjudged(world, ask, now)
+        }
+        Command::Stir(stir) => {
+            let stream = StreamId::Workflow(stir.workflow);
+            Ok(Decision { stream, events: Vec::new(), effects: Vec::new() })
         }
     }
 }

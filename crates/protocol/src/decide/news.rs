@@ -28,6 +28,19 @@ pub(super) fn arrived(
     told.into_iter().chain(brought).collect()
 }
 
+/// The effects by which work that only waits gets to `agent`: there is nothing to run or to call.
+pub(super) fn waits(
+    world: &World,
+    agent: &AgentId,
+    workflow: WorkflowId,
+    handoff: HandoffId,
+) -> Vec<Effect> {
+    let told = tell(world, agent, workflow, handoff, News::Arrived);
+    // There is nothing to agree to, so nobody is asked.
+    let agent = agent.clone();
+    told.into_iter().chain([Effect::Accept { agent, workflow, handoff }]).collect()
+}
+
 /// The effect by which an agent that is a command works on what it holds from now on.
 pub(super) fn runs(
     profile: &Profile,

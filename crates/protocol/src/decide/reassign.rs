@@ -11,6 +11,7 @@ use crate::event::{Decision, Event, StreamId};
 use crate::handoff::{Handoff, Kind, State, Terms, Trigger};
 use crate::id::{AgentId, HandoffId, WorkflowId};
 use crate::limits::ESCALATION_LEVELS_MAX;
+use crate::machine::Step;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::workflow::Workflow;
@@ -138,7 +139,10 @@ fn workflow(
             trigger: Trigger::ExplicitRequest,
             priority: workflow.priority,
             task: None,
-            step: workflow.machine.as_ref().map(|machine| Box::new(machine.step.clone())),
+            step: workflow
+                .machine
+                .as_ref()
+                .map(|machine| Box::new(Step { first: false, ..machine.step.clone() })),
             custom: Default::default(),
             history: None,
             transferred: None,

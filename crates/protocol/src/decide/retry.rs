@@ -32,8 +32,11 @@ pub(super) fn after(
     why: Why,
     now: Timestamp,
 ) -> Outcome {
-    let monitor = |w| machine::untaken(world, (id, w), handoff, &why.reason, now);
-    let untaken = workflow.and_then(monitor);
+    let untaken = workflow.and_then(|workflow| {
+        let (kind, why) = ("handoff_not_accepted", &why.reason);
+        let error = machine::Untaken { kind, why, again: true };
+        machine::untaken(world, (id, workflow), handoff, error, now)
+    });
     let next = next(world, workflow, handoff, why.cause, now).filter(|_| untaken.is_none());
     if let Some(next) = next {
         return rerouted(world, id, handoff, next, why, now);

@@ -28,14 +28,16 @@ pub(super) fn decide(
     for state in followed.into_iter().flat_map(|definition| definition.states.values()) {
         state.agent.as_ref().map(|agent| world.agent(agent)).transpose()?;
     }
-    let limited = followed.map(|definition| limited(definition, &start.constraints));
-    let about = (about.0, about.1, limited.as_ref().unwrap_or(&start.constraints));
     let mut event = begin(world, ask, about, asked, &start.variables, now)?;
-    if let Event::Started { follows, done_by, .. } = &mut event
+    if let Event::Started { follows, done_by, limits, .. } = &mut event
         && let Some(definition) = followed
     {
         let state = definition.start.clone();
         *follows = Some(Following { definition: definition.id(), state });
+        // The definition is the operator's, so its measure counts, whoever begins the work.
+        if let (None, Some(most)) = (start.constraints.handoffs, definition.max_handoffs) {
+            limits.handoffs = Some(most.min(HANDOFFS_ALLOWED_MAX));
+        }
         // Whoever begins it passes it on at once; should that be lost, its time is up already.
         *done_by = Some(now);
     }
@@ -53,12 +55,6 @@ fn find<'a>(world: &'a World, follows: &Follows) -> Result<&'a Definition, Refus
     };
     let found = meant.next_back().map(|(_, definition)| definition);
     found.ok_or_else(|| Unmoved::UnknownDefinition { name }.into())
-}
-
-/// What work may use whose definition sets its own limit on handoffs.
-fn limited(definition: &Definition, constraints: &Constraints) -> Constraints {
-    let own = definition.max_handoffs.map(|most| most.min(HANDOFFS_ALLOWED_MAX));
-    Constraints { handoffs: constraints.handoffs.or(own), ..constraints.clone() }
 }
 
 /// The event that begins a workflow, also for a pass that begins one.

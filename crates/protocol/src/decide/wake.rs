@@ -73,7 +73,7 @@ pub(super) fn decide(
             (None, _) => (Vec::new(), Vec::new()),
         },
         State::AwaitingApproval { matched, .. } => {
-            approval::unanswered(world, (id, workflow, handoff), matched)
+            approval::unanswered(world, (id, workflow, handoff), matched, now)
         }
         State::Suspended { .. }
         | State::Returned { .. }

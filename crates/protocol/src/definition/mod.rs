@@ -11,6 +11,7 @@ pub use name::{DefinitionId, DefinitionName, NameError, RuleId, SignalName, Stat
 pub use verdict::{Chosen, Tried, Verdict};
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,7 +30,7 @@ pub struct Definition {
     /// What it is called.
     pub workflow: DefinitionName,
     /// Which edition of it this is. Work that runs keeps the one it began with.
-    pub version: u32,
+    pub version: NonZeroU32,
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Text>,

@@ -1,6 +1,7 @@
 //! The names in a definition: parsed once at the door, told apart by their types.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -117,16 +118,16 @@ pub struct DefinitionId {
     /// What it is called.
     pub name: DefinitionName,
     /// Which edition.
-    pub version: u32,
+    pub version: NonZeroU32,
 }
 
 impl FromStr for DefinitionId {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        let parted = text.rsplit_once('@').and_then(|(name, version)| {
-            Some((name.parse().ok()?, version.parse().ok().filter(|known| *known > 0)?))
-        });
+        let parted = text
+            .rsplit_once('@')
+            .and_then(|(name, version)| Some((name.parse().ok()?, version.parse().ok()?)));
         let Some((name, version)) = parted else {
             let text = crate::mask::mask(text).chars().take(NAME_BYTES_MAX).collect();
             let expected = "a name, `@` and a number, as in `charter@2`";

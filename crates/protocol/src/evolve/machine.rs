@@ -12,21 +12,12 @@ use crate::open::Label;
 use crate::time::Timestamp;
 use crate::world::World;
 
-/// A definition became known. Older versions that no work follows any more go.
+/// A definition became known. All versions stay: nobody can tell from the records alone which of
+/// them somebody still asks for.
 pub(super) fn defined(world: &mut World, definition: &Definition, at: Timestamp) {
     let monitor = AgentId::error_monitor();
     world.agents.entry(monitor).or_insert_with(|| Agent::new(Profile::error_monitor(), at));
-    let used: std::collections::BTreeSet<_> = world
-        .workflows
-        .values()
-        .filter_map(|work| Some(work.machine.as_ref()?.definition.clone()))
-        .collect();
     world.definitions.insert(definition.id(), definition.clone());
-    let newest =
-        world.definitions.keys().filter(|id| id.name == definition.workflow).max().cloned();
-    world.definitions.retain(|id, _| {
-        id.name != definition.workflow || used.contains(id) || Some(id) == newest.as_ref()
-    });
 }
 
 /// Work began that may follow a definition.
@@ -48,14 +39,24 @@ pub(super) fn moved(world: &mut World, id: WorkflowId, moved: &Moved, at: Timest
     keep(workflow, &moved.artifacts);
     workflow.reported(moved.report.as_deref());
     if let Some(machine) = &mut workflow.machine {
-        machine.moved((*moved.step).clone(), at);
+        machine.moved((*moved.step).clone(), moved.completes, at);
     }
     // What was due was due in the state before.
     set_hold_due(world, id, owner, None);
-    if let Some(fence) = moved.fence {
-        goes_on(world, id, fence, moved, at);
+    match moved.fence {
+        Some(fence) => goes_on(world, id, fence, moved, at),
+        // Whoever is done has room for other work, also while the next one has none.
+        None => free_slot(world, id, owner),
     }
     course(world, id);
+}
+
+fn free_slot(world: &mut World, id: WorkflowId, fence: Fence) {
+    let hold = world.workflows.get(&id).and_then(|workflow| workflow.holds.get(&fence));
+    let Some(agent) = hold.map(|hold| hold.agent.clone()) else { return };
+    if let Some(agent) = world.agents.get_mut(&agent) {
+        agent.holds.remove(&(id, fence));
+    }
 }
 
 /// The same holder goes on, under a new number: whatever still runs for the state before is late.

@@ -394,7 +394,7 @@ pub enum Refusal {
     #[error("only the coordinator itself may ask this")]
     CoordinatorOnly,
     /// A name that means something else.
-    #[error("the name {agent} is reserved for the person who runs the workspace")]
+    #[error("the name {agent} is reserved: Baton itself goes by it, or the person who runs it")]
     ReservedName {
         /// Which name.
         agent: AgentId,

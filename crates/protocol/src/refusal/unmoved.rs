@@ -125,10 +125,11 @@ impl Unmoved {
             }
             Self::UnheardSignal { known, .. } => format!("there it hears {}", listed(known)),
             Self::StillWaiting { .. } => {
-                "write what is missing with `baton vars set`, then it goes on by itself".into()
+                "write what is missing with `baton vars`, then it goes on by itself".into()
             }
             Self::RulesDecide { .. } => {
-                "report the result with `baton complete`; delegate parts of it freely".into()
+                "report the result with `baton complete`; a person can `baton workflow move` it"
+                    .into()
             }
         }
     }

@@ -15,8 +15,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use baton_protocol::definition::{Definition, RuleSpec, SignalName, StateName, StateSpec};
+use baton_protocol::definition::{Definition, Retry, RuleSpec, SignalName, StateName, StateSpec};
 use baton_protocol::id::{AgentId, CapabilityId};
+use baton_protocol::limits::{DEFINITION_JSON_BYTES_MAX, HANDOFFS_ALLOWED_MAX, RETRIES_MAX};
 
 use crate::compiled::Compiled;
 use crate::definition::{Positions, Problem, Read, too_many};
@@ -34,6 +35,7 @@ pub struct Known {
 /// Everything that is wrong with a definition, in the order of its text.
 pub fn check(read: &Read, known: &Known) -> Vec<Problem> {
     let mut look = Look::of(&read.definition, &read.positions);
+    look.bounds();
     look.names();
     look.rules_and_states();
     look.reach();
@@ -54,11 +56,38 @@ pub fn check(read: &Read, known: &Known) -> Vec<Problem> {
 /// Everything that is wrong with a definition that did not come as a text.
 pub fn check_definition(definition: &Definition) -> Vec<Problem> {
     let positions = Positions::of("");
+    let bytes = serde_json::to_vec(definition).map_or(usize::MAX, |bytes| bytes.len());
+    if bytes > DEFINITION_JSON_BYTES_MAX {
+        let message = format!("{bytes} bytes; expected at most {DEFINITION_JSON_BYTES_MAX}");
+        return vec![Problem::error("too-large", message)];
+    }
     let problems = too_many(definition, &positions);
     if !problems.is_empty() {
         return problems;
     }
     check(&Read { definition: definition.clone(), positions }, &Known::default())
+}
+
+impl Look<'_> {
+    /// Numbers that nobody means.
+    fn bounds(&mut self) {
+        let definition = self.definition;
+        let too_often = |retry: &Retry| retry.times > RETRIES_MAX;
+        let message = format!("more than {RETRIES_MAX} tries");
+        let problem = || Problem::error("too-often", message.clone()).hint("say fewer");
+        if too_often(&definition.retry) {
+            self.found(problem(), "retry");
+        }
+        for (name, spec) in &definition.states {
+            if spec.retry.as_ref().is_some_and(too_often) {
+                self.found(problem(), format!("states.{name}.retry"));
+            }
+        }
+        if definition.max_handoffs.is_some_and(|most| most > HANDOFFS_ALLOWED_MAX) {
+            let message = format!("more than the {HANDOFFS_ALLOWED_MAX} that work can have");
+            self.found(Problem::error("too-often", message).hint("say fewer"), "max_handoffs");
+        }
+    }
 }
 
 /// A definition as it is looked at.

@@ -108,8 +108,7 @@ impl<'a> Look<'a> {
         for (n, rule) in definition.rules.iter().enumerate() {
             let monitor = rule.from.as_str() == MONITOR
                 || rule.to.as_ref().is_some_and(|to| to.as_str() == MONITOR);
-            let counted = rule.when.as_ref().is_some_and(|when| when.as_str().contains("attempt"));
-            if monitor || counted {
+            if monitor {
                 continue;
             }
             for state in self.states_of(n) {
@@ -141,8 +140,7 @@ impl<'a> Look<'a> {
                         "{names} can go on and on; only the policy's limit of \
                          {HANDOFFS_PER_WORKFLOW} handoffs ends it"
                     ),
-                    "set `max_handoffs`, or let the rule that goes back look at `attempt`"
-                        .to_owned(),
+                    "set `max_handoffs`, or count the rounds in a variable".to_owned(),
                 ),
             };
             let problem = Problem::warning("unbounded-loop", message).hint(hint);

@@ -101,10 +101,10 @@ impl Compiled {
 
     /// Whether what a state waits for is the case. A state without a condition waits for its
     /// signal alone.
-    pub fn waits(&self, state: &StateName, facts: &dyn Facts) -> Result<bool, String> {
+    pub fn waits(&self, state: &StateName, facts: &dyn Facts) -> Result<bool, ExprError> {
         let Some(until) = self.waits.get(state) else { return Ok(true) };
         let mut left = JUDGEMENT_STEPS_MAX;
-        rule::yes_or_no(until.as_ref(), facts, &mut left).map_err(|error| error.to_string())
+        rule::yes_or_no(until.as_ref(), facts, &mut left)
     }
 
     /// What the condition that a state waits for looks at, as it is.

@@ -24,6 +24,12 @@ impl Source {
             let sentence = format!("{shown} is no definition: {}", first.unwrap_or_default());
             Failure::usage(sentence, format!("`baton workflow check {shown}` shows every place"))
         })?;
+        // Texts are masked as they are read, and a rule that was changed says something else.
+        if baton_protocol::mask(&text) != text {
+            let sentence = format!("{} holds something that looks like a secret", path.display());
+            let hint = "definitions are recorded for good; keep secrets with the agents";
+            return Err(Failure::usage(sentence, hint));
+        }
         Ok(Self { definition: read.definition })
     }
 }

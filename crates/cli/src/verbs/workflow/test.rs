@@ -39,6 +39,13 @@ impl Test {
             self.only.as_ref().is_none_or(|part| scenario.name.contains(part.as_str()))
         };
         let scenarios: Vec<&Scenario> = script.scenarios.iter().filter(wanted).collect();
+        if scenarios.is_empty() {
+            let sentence = "there is no scenario to play";
+            return Err(Failure::usage(
+                sentence,
+                "look at --only, and at `scenarios:` in the file",
+            ));
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .map_err(|error| Failure::failed(format!("cannot begin: {error}"), "try again"))?;

@@ -10,7 +10,7 @@ use crate::decide::arrival;
 use crate::decide::cancel::Ended;
 use crate::decide::retry::{self, Why};
 use crate::decide::why_not::{passed_over, unfit};
-use crate::decide::{group, holder, news};
+use crate::decide::{group, holder, machine, news};
 use crate::effect::{Effect, News};
 use crate::event::{Approval, Decision, Event, StreamId};
 use crate::handoff::{Detail, Handoff, State, Terms};
@@ -223,6 +223,7 @@ pub(in crate::decide) fn deny(
     world: &World,
     ask: &Submission,
     deny: &Deny,
+    now: Timestamp,
 ) -> Result<Decision, Refusal> {
     holder::operator_only(ask, "deny handoffs")?;
     let (id, workflow, handoff) = world.handoff(deny.handoff)?;
@@ -231,7 +232,7 @@ pub(in crate::decide) fn deny(
     let (by, reason) = (ask.actor.agent(), deny.reason.clone());
     let detail = Detail::Denied { by: by.clone(), reason: reason.clone() };
     let home = (id, workflow, handoff);
-    let (events, effects) = turned_down(world, home, then, (by, reason), detail);
+    let (events, effects) = turned_down(world, home, then, (by, reason), (detail, now));
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
 }
 
@@ -240,6 +241,7 @@ pub(in crate::decide) fn unanswered(
     world: &World,
     home: (WorkflowId, &Workflow, &Handoff),
     matched: &Matched,
+    now: Timestamp,
 ) -> Outcome {
     let reason: Text = "nobody answered in time whether it may be passed"
         .parse()
@@ -248,7 +250,8 @@ pub(in crate::decide) fn unanswered(
         Unanswered::Deny => matched.denied,
         Unanswered::Fail => OnDenied::Fail,
     };
-    turned_down(world, home, then, (AgentId::operator(), reason), Detail::Unapproved)
+    let detail = (Detail::Unapproved, now);
+    turned_down(world, home, then, (AgentId::operator(), reason), detail)
 }
 
 fn turned_down(
@@ -256,7 +259,7 @@ fn turned_down(
     (id, workflow, handoff): (WorkflowId, &Workflow, &Handoff),
     then: OnDenied,
     (by, reason): (AgentId, Text),
-    detail: Detail,
+    (detail, now): (Detail, Timestamp),
 ) -> Outcome {
     let handoff_id = handoff.terms.id;
     let told = news::tell(world, &handoff.terms.from_agent, id, handoff_id, News::Failed);
@@ -264,7 +267,15 @@ fn turned_down(
         OnDenied::Fail => {
             let mut events = vec![failed(handoff_id, detail)];
             events.extend(group::ended(workflow, handoff, false));
-            (events, told.into_iter().collect())
+            let mut effects: Vec<Effect> = told.into_iter().collect();
+            let error = machine::Untaken { kind: "handoff_denied", why: &reason, again: false };
+            if let Some((more, brought)) =
+                machine::untaken(world, (id, workflow), handoff, error, now)
+            {
+                events.extend(more);
+                effects.extend(brought);
+            }
+            (events, effects)
         }
         OnDenied::End => {
             let ended = Ended { world, id, workflow, by: by.clone(), reason: reason.clone() };

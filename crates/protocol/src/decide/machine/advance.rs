@@ -11,11 +11,13 @@ use crate::command::{
 };
 use crate::decide::cancel::Ended;
 use crate::decide::guard::limits;
-use crate::decide::{artifact, course, news, pass, variables};
+use crate::decide::{arrival, artifact, course, news, pass, variables};
 use crate::definition::{Chosen, End, StateName, StateSpec, Verdict};
+use crate::effect::Effect;
 use crate::event::{Decision, Event, Moved, StreamId};
 use crate::handoff::Trigger;
 use crate::id::AgentId;
+use crate::limits::MOVES_AT_ONCE_MAX;
 use crate::machine::{ErrorReport, Step, fixed};
 use crate::policy::{Matched, Usage};
 use crate::refusal::{Refusal, Unmoved};
@@ -48,6 +50,10 @@ pub fn advance(
     match (&work.said, &judged.verdict) {
         (Said::Begins, _) => go.again(&go.first()?),
         (Said::Person(to), _) => go.to(&Choice::of_person(to)),
+        (Said::Waited, _) if depth(ask) >= MOVES_AT_ONCE_MAX => {
+            let words = format!("{MOVES_AT_ONCE_MAX} moves followed from each other at once");
+            go.fails(ErrorReport::found("endless_moves", &words, false), None)
+        }
         (_, Verdict::Chosen(chosen)) if chosen.to == Some(AgentId::error_monitor()) => {
             go.fails(go.error(&chosen.reason), Some(chosen))
         }
@@ -60,7 +66,7 @@ pub fn advance(
             let words = format!("try {} again: {}", failure.state, failure.error.error_message);
             let short: String = words.chars().take(1_000).collect();
             let reason = short.parse().unwrap_or_else(|_| fixed("try again"));
-            go.again(&go.as_before(&failure.back_to, reason))
+            go.again(&Choice::plain(go.back_to(&failure.back_to), reason))
         }
         (Said::Failed(_) | Said::TimeUp(_), Verdict::None { .. }) => {
             go.fails(go.error(&fixed("a step failed")), None)
@@ -88,6 +94,14 @@ pub fn advance(
             let (definition, state) = (definition(), state());
             Err(Unmoved::NoRuleHolds { definition, state, signal, tried }.into())
         }
+    }
+}
+
+/// How many moves went before that followed from each other.
+fn depth(ask: &Submission) -> usize {
+    match &ask.command {
+        Command::Stir(stir) => stir.depth,
+        _ => 0,
     }
 }
 
@@ -158,9 +172,12 @@ impl Go<'_> {
         Ok(Choice::plain(first, self.work.workflow.title.clone()))
     }
 
-    /// A step once more, as it was.
-    fn as_before(&self, state: &StateName, reason: Text) -> Choice {
-        Choice::plain(state, reason)
+    /// Where trying again begins: nobody would do anything in a state that nobody is responsible
+    /// for.
+    fn back_to<'s>(&'s self, state: &'s StateName) -> &'s StateName {
+        let definition = self.work.definition;
+        let owned = definition.states.get(state).is_some_and(|spec| spec.agent.is_some());
+        if owned { state } else { definition.first().unwrap_or(state) }
     }
 
     /// What went wrong, in the agent's words or in ours.
@@ -178,11 +195,11 @@ impl Go<'_> {
     /// The step failed: the monitor has it.
     fn fails(&self, error: ErrorReport, chosen: Option<&Chosen>) -> Result<Decision, Refusal> {
         let Stirred { id, workflow, machine, definition, .. } = *self.work;
-        let agent = match &self.work.said {
-            Said::Retry(failure) => failure.agent.clone(),
-            _ => self.work.from.clone(),
+        let (agent, back_to) = match &self.work.said {
+            Said::Retry(failure) => (failure.agent.clone(), Some(&failure.back_to)),
+            _ => (self.work.from.clone(), None),
         };
-        let handoff = self.ask.id.handoff();
+        let (handoff, state, ended) = (self.ask.id.handoff(), &machine.state, None);
         let world = self.world;
         // What it wrote and used counts, whatever became of it.
         let (written, usage) = match &self.work.said {
@@ -195,8 +212,20 @@ impl Go<'_> {
             events.push(Event::VariablesSet { fence, by, changes: written.0 });
         }
         events.extend(written.1.into_iter().map(|artifact| Event::ArtifactAdded { artifact }));
-        let fallen =
-            Fallen { world, id, workflow, machine, definition, error, agent, chosen, handoff };
+        let fallen = Fallen {
+            world,
+            id,
+            workflow,
+            machine,
+            definition,
+            error,
+            state,
+            back_to,
+            agent,
+            ended,
+            chosen,
+            handoff,
+        };
         let (more, effects) = fallen.outcome(self.now);
         events.extend(more);
         charged(&mut events, usage);
@@ -206,7 +235,11 @@ impl Go<'_> {
     /// It goes on without anybody to ask. Should nobody be allowed to take it, that is a failure.
     fn again(&self, choice: &Choice) -> Result<Decision, Refusal> {
         self.to(choice).or_else(|refusal| {
-            let error = ErrorReport::found("handoff_refused", &refusal.to_string(), true);
+            let error = match &self.work.said {
+                // It is still that error which is to be got over.
+                Said::Retry(failure) => failure.error.clone(),
+                _ => ErrorReport::found("handoff_refused", &refusal.to_string(), true),
+            };
             self.fails(error, None)
         })
     }
@@ -239,7 +272,7 @@ impl Go<'_> {
 
     fn ends(&self, choice: &Choice, end: End) -> Result<Decision, Refusal> {
         let Stirred { id, workflow, machine, .. } = *self.work;
-        let by = self.work.owner();
+        let by = self.mover();
         let reason = fixed("the work is over");
         let ended = Ended { world: self.world, id, workflow, by: by.clone(), reason };
         let (mut events, effects) = ended.all();
@@ -276,7 +309,7 @@ impl Go<'_> {
         let mut moved = self.moved(choice)?;
         let mut events = Vec::new();
         let mut effects = Vec::new();
-        if let Said::Person(_) | Said::TimeUp(_) = &self.work.said {
+        if self.ends_what_is_open() {
             // Whatever was under way is not asked for any more.
             let reason = moved.reason.clone();
             let ended = Ended { world: self.world, id, workflow, by: owner.clone(), reason };
@@ -286,22 +319,68 @@ impl Go<'_> {
             let fence = workflow.fence.next();
             moved.fence = Some(fence);
             moved.waits = moved.step.waits;
-            moved.until = moved.step.timeout.map(|span| span.after(self.now));
+            let profile = &self.world.agent(&owner)?.profile;
+            let own = arrival::time_up(profile, workflow.constraints.deadline, self.now);
+            let span = moved.step.timeout.map(|span| span.after(self.now));
+            moved.until = arrival::earliest(span, own.filter(|_| !moved.waits));
             let hold = workflow.owning();
             moved.released = hold.map(|h| h.locks.iter().cloned().collect()).unwrap_or_default();
             let handoff = hold.and_then(|hold| hold.handoff);
-            let profile = &self.world.agent(&owner)?.profile;
             if let (false, Some(handoff)) = (moved.waits, handoff) {
                 effects.extend(news::runs(profile, id, handoff, fence));
             }
             events.push(Event::Moved(Box::new(moved)));
             return Ok(Decision { stream: StreamId::Workflow(id), events, effects });
         }
-        let passed = self.passed(choice, to, &owner, &moved.step)?;
+        let (more, brought) = match self.passed(choice, to.clone(), &owner, &moved.step) {
+            Ok(passed) => (passed.events, passed.effects),
+            // It passes by itself, and what is done is done: the next step is what waits.
+            Err(refusal @ Refusal::CircuitBreakerOpen { .. }) if self.work.is_done() => {
+                self.later(&choice.next, to, &refusal)
+            }
+            Err(refusal) => return Err(refusal),
+        };
         events.push(Event::Moved(Box::new(moved)));
-        events.extend(passed.events);
-        effects.extend(passed.effects);
+        events.extend(more);
+        effects.extend(brought);
         Ok(Decision { stream: StreamId::Workflow(id), events, effects })
+    }
+
+    /// Whose deed it is.
+    fn mover(&self) -> AgentId {
+        match &self.work.said {
+            Said::Person(_) => self.ask.actor.agent(),
+            _ => self.work.owner(),
+        }
+    }
+
+    /// Whether whatever its holder passed on is not asked for any more once the work goes on.
+    /// Whoever is done has seen to that itself.
+    fn ends_what_is_open(&self) -> bool {
+        match &self.work.said {
+            Said::Person(_) | Said::TimeUp(_) | Said::Waited | Said::Signal(_) => true,
+            Said::Done(_) | Said::Failed(_) | Said::Retry(_) | Said::Begins => false,
+        }
+    }
+
+    /// The next step cannot begin now: the monitor tries it.
+    fn later(&self, state: &StateName, agent: AgentId, why: &Refusal) -> (Vec<Event>, Vec<Effect>) {
+        let Stirred { id, workflow, machine, definition, .. } = *self.work;
+        let fallen = Fallen {
+            world: self.world,
+            id,
+            workflow,
+            machine,
+            definition,
+            error: ErrorReport::found("handoff_refused", &why.to_string(), true),
+            state,
+            back_to: None,
+            agent,
+            ended: None,
+            chosen: None,
+            handoff: self.ask.id.handoff(),
+        };
+        fallen.outcome(self.now)
     }
 
     /// The handoff to whoever goes on, decided like any other.
@@ -376,7 +455,7 @@ impl Go<'_> {
         };
         course::fits(Some(workflow), &report)?;
         let asked = self.work.asks().then(|| self.work.signal.clone());
-        let by = self.work.owner();
+        let by = self.mover();
         Ok(Moved {
             signal: asked,
             reason: choice.reason.clone(),
@@ -405,7 +484,8 @@ impl Go<'_> {
         let made = &updates.artifacts_produced;
         let made = artifact::named(Some(workflow), self.ask, made, &hold.agent, self.now)?;
         let usage = limits::usage(&self.world.policy, used, updates.report.as_deref());
-        if let Some(usage) = &usage {
+        // Whoever failed has used it all the same.
+        if let (Some(usage), true) = (&usage, self.work.is_done()) {
             limits::fits(workflow, workflow.payer(workflow.owner), usage.tokens, usage.cost)?;
         }
         Ok(((changes, made), usage))

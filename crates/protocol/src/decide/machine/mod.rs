@@ -10,7 +10,7 @@ mod monitor;
 
 pub use advance::{Judged, advance};
 pub(super) use define::decide as define;
-pub(super) use monitor::untaken;
+pub(super) use monitor::{Untaken, untaken};
 
 use serde_json::Value;
 
@@ -93,6 +93,11 @@ impl Stirred<'_> {
         }
     }
 
+    /// Whether its agent is done with the step at hand.
+    fn is_done(&self) -> bool {
+        matches!(self.said, Said::Done(_))
+    }
+
     /// Whether rules are to be asked.
     pub fn asks(&self) -> bool {
         !matches!(self.said, Said::Begins | Said::Person(_))
@@ -108,6 +113,7 @@ impl Stirred<'_> {
             .map(|text| text.as_str())
     }
 
+    /// Whoever holds the whole work.
     fn owner(&self) -> AgentId {
         self.workflow.owning().map_or_else(AgentId::operator, |hold| hold.agent.clone())
     }
@@ -160,10 +166,8 @@ pub fn rests(world: &World, id: WorkflowId) -> Option<Stirred<'_>> {
     }
     let spec = work.definition.states.get(&work.machine.state)?;
     match &spec.wait {
-        // A machine that went nowhere yet and is with whoever began it.
-        None if work.machine.state == work.definition.start && work.machine.path.is_empty() => {
-            let begun = work.machine.step.first;
-            (!begun).then_some(Stirred { said: Said::Begins, ..work })
+        None if !work.machine.begun && work.owner() != AgentId::error_monitor() => {
+            Some(Stirred { said: Said::Begins, ..work })
         }
         Some(wait) if wait.until.is_some() => {
             Some(Stirred { signal: wait.signal.clone(), said: Said::Waited, ..work })
@@ -198,6 +202,11 @@ fn passed(workflow: &Workflow) -> Option<&crate::handoff::Handoff> {
 fn holds(work: &Stirred<'_>, ask: &Submission, fence: Option<Fence>) -> Result<Fence, Refusal> {
     let workflow = work.workflow;
     let (fence, hold) = holder::hold(work.id, workflow, ask, fence)?;
+    if hold.agent == AgentId::error_monitor() {
+        // It has no words of its own: time and rules speak for it.
+        let (definition, state) = (work.machine.definition.clone(), work.machine.state.clone());
+        return Err(Unmoved::RulesDecide { definition, state }.into());
+    }
     if let (true, Some(owning)) = (fence != workflow.owner, workflow.owning()) {
         let owner = owning.agent.clone();
         return Err(Refusal::NotOwner { agent: hold.agent.clone(), owner });
@@ -273,7 +282,7 @@ fn time_up(work: Stirred<'_>, fence: Fence, now: Timestamp) -> Option<Stirred<'_
         let (from, signal) = (AgentId::error_monitor(), SignalName::error_retry());
         return Some(Stirred { from, signal, said: Said::Retry(failure), ..work });
     }
-    if work.machine.path.is_empty() && !work.machine.step.first {
+    if !work.machine.begun {
         return Some(Stirred { said: Said::Begins, ..work });
     }
     let state: &StateName = &work.machine.state;

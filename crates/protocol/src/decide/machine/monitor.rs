@@ -25,8 +25,14 @@ pub(super) struct Fallen<'a> {
     pub(super) definition: &'a Definition,
     /// What went wrong.
     pub(super) error: ErrorReport,
+    /// In which state: that of the step itself, which may not be recorded yet.
+    pub(super) state: &'a StateName,
+    /// Where trying again begins, if not there.
+    pub(super) back_to: Option<&'a StateName>,
     /// Whose step it was.
     pub(super) agent: AgentId,
+    /// A handoff whose end is told already.
+    pub(super) ended: Option<HandoffId>,
     /// What the rule says that sends it to the monitor, if there is one.
     pub(super) chosen: Option<&'a Chosen>,
     /// The handoff to the monitor.
@@ -36,9 +42,10 @@ pub(super) struct Fallen<'a> {
 impl Fallen<'_> {
     /// What becomes of it.
     pub(super) fn outcome(self, now: Timestamp) -> Outcome {
-        let state = &self.machine.state;
+        let state = self.state;
         let attempt = self.machine.tried(state);
-        let back_to = self.chosen.map_or(state, |chosen| &chosen.next_state);
+        let chosen = self.chosen.map(|chosen| &chosen.next_state);
+        let back_to = chosen.or(self.back_to).unwrap_or(state);
         let ends = self.definition.states.get(back_to).is_some_and(|spec| spec.end.is_some());
         let told = self.error.as_told(self.chosen.and_then(|chosen| chosen.payload.as_ref()));
         let again = told.retryable && !ends;
@@ -75,7 +82,11 @@ impl Fallen<'_> {
     fn left_open(&self) -> Outcome {
         let Self { world, id, workflow, .. } = *self;
         let reason = fixed("the step that asked for it failed");
-        Ended { world, id, workflow, by: self.owner(), reason }.all()
+        let (mut events, mut effects) =
+            Ended { world, id, workflow, by: self.owner(), reason }.all();
+        events.retain(|event| self.ended.is_none() || event.handoff() != self.ended);
+        effects.retain(|effect| self.ended.is_none() || effect.about() != self.ended);
+        (events, effects)
     }
 
     /// The handoff to the monitor, which takes it at once.
@@ -162,13 +173,13 @@ impl Fallen<'_> {
         let spec = state.and_then(|state| self.definition.states.get(state));
         let moved = state.map(|state| {
             let step = Box::new(Step::of(self.definition, state, None, None, 0));
-            let moved = Moved::ending(self.machine.state.clone(), step, monitor.clone());
+            let moved = Moved::ending(self.state.clone(), step, monitor.clone());
             Event::Moved(Box::new(Moved { reason: why.clone(), ..moved }))
         });
         let ending = match spec.and_then(|spec| spec.end) {
             Some(End::Cancelled) => Ending::Cancelled { reason: why },
             Some(End::Failed | End::Completed) | None => {
-                Ending::Failed { reason: why, state: self.machine.state.clone(), failures }
+                Ending::Failed { reason: why, state: self.state.clone(), failures }
             }
         };
         let closed = Event::Closed { by: monitor, ending, usage: None, released: Vec::new() };
@@ -189,19 +200,29 @@ fn gave_up(failure: &Failure, again: bool, times: u8) -> Text {
     short.parse().unwrap_or_else(|_| fixed("a step failed"))
 }
 
+/// Why nobody took a handoff.
+pub(in crate::decide) struct Untaken<'a> {
+    /// The kind of error.
+    pub(in crate::decide) kind: &'static str,
+    /// In words.
+    pub(in crate::decide) why: &'a Text,
+    /// Whether it is tried again.
+    pub(in crate::decide) again: bool,
+}
+
 /// What becomes of a handoff that nobody took, in work with a definition: the monitor gets it.
 /// Nothing for other work, or for a handoff that no rule began.
 pub(in crate::decide) fn untaken(
     world: &World,
     (id, workflow): (WorkflowId, &Workflow),
     handoff: &Handoff,
-    why: &Text,
+    error: Untaken<'_>,
     now: Timestamp,
 ) -> Option<Outcome> {
-    handoff.terms.step.as_ref()?;
+    let step = handoff.terms.step.as_ref()?;
     let machine = workflow.machine.as_deref()?;
     let definition = world.definitions.get(&machine.definition)?;
-    let error = ErrorReport::found("handoff_not_accepted", why.as_str(), true);
+    let error = ErrorReport::found(error.kind, error.why.as_str(), error.again);
     let key = format!("monitor {}", handoff.terms.id);
     let fallen = Fallen {
         world,
@@ -210,7 +231,10 @@ pub(in crate::decide) fn untaken(
         machine,
         definition,
         error,
+        state: &step.state,
+        back_to: None,
         agent: handoff.to.clone(),
+        ended: Some(handoff.terms.id),
         chosen: None,
         handoff: CommandId::from_key("coordinator", &key).handoff(),
     };

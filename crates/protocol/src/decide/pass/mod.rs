@@ -53,6 +53,9 @@ pub(super) fn decide(
 fn rules_decide(world: &World, pass: &Pass) -> Result<(), Refusal> {
     let work = pass.workflow.and_then(|id| world.workflows.get(&id));
     match work.and_then(|work| work.machine.as_ref()) {
+        _ if pass.step.is_none() && pass.to_agent == Some(AgentId::error_monitor()) => {
+            Err(Refusal::ReservedName { agent: AgentId::error_monitor() })
+        }
         Some(machine) if pass.kind == PassKind::Sequential && pass.step.is_none() => {
             let (definition, state) = (machine.definition.clone(), machine.state.clone());
             Err(Unmoved::RulesDecide { definition, state }.into())
@@ -139,8 +142,16 @@ fn sender<'a>(
         });
     };
     let workflow = world.workflow(id)?;
-    let (fence, hold) = holder::hold(id, workflow, ask, pass.fence)?;
-    free_to_pass(workflow, fence, pass.kind, &hold.agent)?;
+    let (fence, hold) = match pass.step {
+        // What stands in the way ends with the move, or was looked at before.
+        Some(_) => holder::alive(id, workflow, ask, pass.fence)?,
+        None => {
+            let (fence, hold) = holder::hold(id, workflow, ask, pass.fence)?;
+            free_to_pass(workflow, fence, pass.kind, &hold.agent)?;
+            (fence, hold)
+        }
+    };
+    few_enough(workflow)?;
     let profile = &world.agent(&hold.agent)?.profile;
     let changes = variables::changes(workflow, hold, profile, written, None, now)?;
     Ok(Sender {
@@ -197,6 +208,11 @@ fn free_to_pass(
             return Err(Refusal::SegmentOpen { open });
         }
     }
+    Ok(())
+}
+
+/// Refuses one handoff more than a workflow can have.
+fn few_enough(workflow: &Workflow) -> Result<(), Refusal> {
     if workflow.handoffs.len() >= HANDOFFS_MAX {
         return Err(Refusal::TooMany { what: "handoffs in one workflow", most: HANDOFFS_MAX });
     }

@@ -58,8 +58,10 @@ fn initiate(
     let artifacts =
         artifact::named(sender.workflow, ask, &pass.context.artifacts, &sender.agent, now)?;
     let begun = as_begun(&terms, now);
-    let why_not =
-        unfit(&to.profile, &terms).or_else(|| passed_over(world, sender.workflow, to, &begun, now));
+    // What a rule passes on goes to the agent that it names, or to nobody.
+    let instead = || passed_over(world, sender.workflow, to, &begun, now);
+    let over = if pass.step.is_none() { instead() } else { None };
+    let why_not = unfit(&to.profile, &terms).or(over);
     let arrival = arrival::at(world, sender.workflow, to, &terms, now);
     guarded.approval = approval::of_pass(world, pass, &begun.to, now);
     let asks = matches!(guarded.approval, Some(Approval::Waits { .. }));
@@ -88,6 +90,9 @@ fn initiate(
         }
         None if asks => approval::announced(world, sender.id, &begun.terms),
         None if queued => Vec::new(),
+        None if begun.terms.step.as_ref().is_some_and(|step| step.waits) => {
+            news::waits(world, &begun.to, sender.id, begun.terms.id)
+        }
         None => news::arrived(world, &begun.to, sender.id, begun.terms.id),
     };
     Ok(Decision { stream: StreamId::Workflow(sender.id), events, effects })
