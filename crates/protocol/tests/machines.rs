@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use baton_protocol::agent::Profile;
 use baton_protocol::command::{
-    Accept, Actor, Command, Complete, FailStep, Follows, MoveTo, Reject, Start, Stir, Submission,
-    Wake, WakeHold,
+    Accept, Actor, Cancel, Command, Complete, FailStep, Follows, MoveTo, Reject, Start, Stir,
+    Submission, Wake, WakeHold,
 };
 use baton_protocol::definition::{Chosen, Definition, Verdict};
 use baton_protocol::event::{Decision, Event};
@@ -73,7 +73,7 @@ impl Play {
         let ask = Submission { id, actor: Actor::Operator, command: Command::Start(start) };
         let decision = decide(&play.world, &ask, play.now).expect("it begins");
         play.apply(decision);
-        play.ask(Actor::Coordinator, Command::Stir(Stir { workflow: play.id }))
+        play.ask(Actor::Coordinator, Command::Stir(Stir { workflow: play.id, depth: 0 }))
             .expect("it goes on");
         play
     }
@@ -187,6 +187,7 @@ fn told(event: &Event) -> Option<String> {
             format!("{} failed ({kind}), {again}", failure.state)
         }
         Event::Closed { ending, .. } => ending.word().to_owned(),
+        Event::Failed { detail, .. } => format!("handoff {}", detail.word()),
         _ => return None,
     })
 }
@@ -298,8 +299,11 @@ fn a_handoff_that_nobody_takes_in_thirty_seconds_goes_to_the_monitor_and_back() 
     assert_eq!(play.tells(), [""; 0]);
     play.later("1s");
     play.ask(Actor::Coordinator, Command::Wake(Wake { handoff })).expect("fine");
-    let told =
-        ["finding failed (handoff_not_accepted), again after 2 s", "operator to error-monitor"];
+    let told = [
+        "handoff unavailable",
+        "finding failed (handoff_not_accepted), again after 2 s",
+        "operator to error-monitor",
+    ];
     assert_eq!(play.tells(), told);
     play.later("2s");
     play.wakes();
@@ -309,7 +313,8 @@ fn a_handoff_that_nobody_takes_in_thirty_seconds_goes_to_the_monitor_and_back() 
     let reason = "busy".parse().expect("a text");
     play.ask(agent("finder"), Command::Reject(Reject { handoff, reason })).expect("it may");
     // The monitor has it already.
-    assert_eq!(play.tells(), ["finding failed (handoff_not_accepted), again after 4 s"]);
+    let told = ["handoff rejected", "finding failed (handoff_not_accepted), again after 4 s"];
+    assert_eq!(play.tells(), told, "it ends once");
     play.later("4s");
     play.wakes();
     assert_eq!(play.tells(), ["finding -> finding", "error-monitor to finder"]);
@@ -331,4 +336,62 @@ fn a_step_that_takes_too_long_is_taken_from_its_holder() {
     assert_eq!(play.tells(), told);
     let late = play.completes("finder", fence, to(Some("mailer"), "writing"));
     assert_eq!(late.expect_err("over").code(), "unknown-workflow");
+}
+
+#[test]
+fn nobody_takes_back_what_a_rule_passed_on_and_does_the_next_ones_step() {
+    let mut play = Play::new();
+    let fence = play.takes();
+    play.completes("finder", fence, to(Some("mailer"), "writing")).expect("moved");
+    let (handoff, _) = play.waiting();
+    let reason = || "never mind".parse().expect("a text");
+    for who in [agent("finder"), Actor::Operator] {
+        let cancel = Command::Cancel(Cancel { handoff, reason: reason() });
+        assert_eq!(play.ask(who, cancel).expect_err("no").code(), "rules-decide");
+    }
+    let early = play.completes("finder", fence, to(None, "sending")).expect_err("not its step");
+    assert_eq!(early.code(), "pass-pending");
+    assert!(play.world.agents.values().all(|agent| agent.holds.is_empty()), "it has room again");
+}
+
+#[test]
+fn an_agent_that_cannot_do_it_fails_its_own_step_and_not_the_one_before() {
+    let mut play = Play::new();
+    let fence = play.takes();
+    let mut picky = definition();
+    let part = picky.agents.get_mut(&"mailer".parse::<AgentId>().expect("a name"));
+    part.expect("the mailer").capabilities.push("mail".parse().expect("a capability"));
+    play.world.definitions.insert(picky.id(), picky);
+    play.tells();
+    play.completes("finder", fence, to(Some("mailer"), "writing")).expect("moved");
+    let told = play.tells();
+    assert_eq!(told[0], "finding -> writing");
+    assert!(told.contains(&"writing failed (handoff_not_accepted), again after 2 s".to_owned()));
+    play.later("2s");
+    play.wakes();
+    let told = play.tells();
+    assert!(told.contains(&"error-monitor to mailer".to_owned()), "{told:?}");
+    assert_eq!(play.state(), "writing");
+}
+
+#[test]
+fn a_person_moves_work_that_hangs_on_what_nobody_takes() {
+    let mut play = Play::new();
+    let fence = play.takes();
+    play.completes("finder", fence, to(Some("mailer"), "writing")).expect("moved");
+    play.tells();
+    let state = "failed".parse().expect("a state");
+    let reason = "no use".parse().expect("a text");
+    let command = Command::MoveTo(MoveTo { workflow: play.id, state, reason });
+    play.ask(Actor::Operator, command).expect("a person may");
+    assert_eq!(play.tells(), ["handoff cancelled", "writing -> failed", "failed"]);
+}
+
+#[test]
+fn a_version_is_never_nought_and_reads_back() {
+    let mut none = serde_json::to_value(definition()).expect("JSON");
+    none["version"] = json!(0);
+    assert!(serde_json::from_value::<Definition>(none).is_err());
+    let id = definition().id();
+    assert_eq!(id.to_string().parse(), Ok(id));
 }
