@@ -5,6 +5,7 @@ mod facts;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use baton_protocol::command::{Actor, Command, Stir, Submission};
 use baton_protocol::definition::{Definition, DefinitionId, RuleId, Verdict};
@@ -19,15 +20,29 @@ use baton_store::{LedgerError, Scope};
 use serde_json::Value;
 
 use crate::engine::{Engine, SubmitError};
+use crate::meter::{Histogram, Reading};
 use facts::WorkFacts;
 
 /// Definitions whose rules were read, as long as somebody follows them.
 const KEPT_MAX: usize = 64;
 
+/// Bounds of what it takes to judge a step, in nanoseconds.
+const JUDGING_NANOS: &[u64] = &[
+    2_000, 5_000, 7_500, 10_000, 12_500, 15_000, 20_000, 25_000, 30_000, 35_000, 40_000, 50_000,
+    75_000, 100_000, 250_000, 1_000_000, 10_000_000,
+];
+
 /// The rules of definitions, read once.
-#[derive(Default)]
 pub(crate) struct Machines {
     known: Mutex<HashMap<DefinitionId, Arc<Compiled>>>,
+    /// How long it took to judge each step, in nanoseconds.
+    took: Histogram,
+}
+
+impl Default for Machines {
+    fn default() -> Self {
+        Self { known: Mutex::default(), took: Histogram::new(JUDGING_NANOS) }
+    }
 }
 
 impl Machines {
@@ -60,25 +75,44 @@ impl Machines {
         given: Option<&Value>,
         approval: impl Fn(&Decision) -> BTreeMap<AgentId, Matched>,
     ) -> Result<Decision, Refusal> {
-        let compiled = self.of(work.definition)?;
-        let facts = WorkFacts::of(work, given);
-        if !waited(&compiled, work, &facts)? {
-            return Ok(nothing(work.id));
-        }
         let verdict = match work.asks() {
-            true => {
-                let (state, from, signal) = (&work.machine.state, &work.from, &work.signal);
-                compiled.judge(work.definition, state, from, signal, &facts)
-            }
+            true => match self.verdict(work, given)? {
+                Some(verdict) => verdict,
+                None => return Ok(nothing(work.id)),
+            },
             false => Verdict::None { tried: Vec::new() },
         };
-        let mut judged = Judged { verdict: fitting(verdict), matched: BTreeMap::new() };
+        let mut judged = Judged { verdict, matched: BTreeMap::new() };
         let decision = advance(world, ask, work, &judged, now)?;
         judged.matched = approval(&decision);
         match judged.matched.is_empty() {
             true => Ok(decision),
             false => advance(world, ask, work, &judged, now),
         }
+    }
+
+    /// What the rules come to, all that they look at gathered; nothing while work still waits.
+    fn verdict(
+        &self,
+        work: &Stirred<'_>,
+        given: Option<&Value>,
+    ) -> Result<Option<Verdict>, Refusal> {
+        // The first step reads the rules, which is no part of judging it.
+        let compiled = self.of(work.definition)?;
+        let begun = Instant::now();
+        let facts = WorkFacts::of(work, given);
+        if !waited(&compiled, work, &facts)? {
+            return Ok(None);
+        }
+        let (state, from, signal) = (&work.machine.state, &work.from, &work.signal);
+        let verdict = fitting(compiled.judge(work.definition, state, from, signal, &facts));
+        self.took.observe(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        Ok(Some(verdict))
+    }
+
+    /// How long it took to judge each step so far, in nanoseconds.
+    pub(crate) fn took(&self) -> Reading {
+        self.took.read()
     }
 }
 
@@ -152,6 +186,12 @@ pub(crate) fn may_stir(world: &World, decision: &Decision) -> bool {
 }
 
 impl Engine {
+    /// How long it took to judge each step of work with a definition, in nanoseconds, since this
+    /// engine was opened: what the rules look at is gathered, and they are tried until one holds.
+    pub fn judging(&self) -> Reading {
+        self.judge.machines.took()
+    }
+
     /// Lets work go on that does so by itself.
     pub(crate) async fn stir(&self, workflow: WorkflowId, after: u64) -> Result<(), LedgerError> {
         let id = CommandId::from_key("coordinator", &format!("stir {workflow} {after}"));
