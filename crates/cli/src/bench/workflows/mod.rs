@@ -18,8 +18,9 @@ use super::{BenchError, load, memory_mb, share};
 use crew::{Crew, Work};
 
 /// Workflows that run to their end before anything is measured: then the caches of the index, the
-/// threads and the first segment are there and do not count as a workflow's.
-const WARM_UP: usize = 200;
+/// threads and the first segment are there and do not count as a workflow's. Few, as what they
+/// leave is used again and counts as nobody's.
+const WARM_UP: usize = 50;
 
 /// How many workflows, and how many callers.
 #[derive(clap::Args, Clone, Debug)]
