@@ -99,7 +99,7 @@ pub(crate) struct Report {
     pub(crate) rss_after_mb: f64,
 }
 
-const METHOD: &str = "in one process, on the embedded ledger, timers running; examples/charter with \
+const METHOD: &str = "in one process, on the embedded ledger, timers running; examples/charter, \
     five agents that pull; each step is an accept and a complete, each durable and waited for; one \
     in ten without a client, for one in ten the spreadsheet fails once and the error monitor waits \
     2 s; all are brought to the last state before any ends, a quarter of them first; rules are \
