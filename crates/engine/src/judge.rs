@@ -133,7 +133,7 @@ pub fn check_policy(policy: &Policy) -> Result<(), Refusal> {
 #[derive(Default)]
 pub(crate) struct Judge {
     latest: Mutex<Option<Arc<Rules>>>,
-    machines: Machines,
+    pub(crate) machines: Machines,
 }
 
 impl Judge {

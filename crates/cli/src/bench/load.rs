@@ -31,7 +31,11 @@ fn fresh() -> CommandId {
     CommandId::from_bytes(bytes)
 }
 
-async fn ask(engine: &Engine, actor: Actor, command: Command) -> Result<Answer, BenchError> {
+pub(super) async fn ask(
+    engine: &Engine,
+    actor: Actor,
+    command: Command,
+) -> Result<Answer, BenchError> {
     let submission = Submission { id: fresh(), actor, command };
     engine.submit(submission).await.map_err(|error| failed(&error))
 }

@@ -8,6 +8,9 @@
 mod http;
 mod load;
 mod raw;
+mod workflows;
+
+pub(crate) use workflows::WorkflowsArgs;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -125,6 +128,8 @@ pub(crate) enum Measured {
     Here(Report),
     /// Over the network.
     Http(http::Report),
+    /// Work with a definition.
+    Workflows(Box<workflows::Report>),
 }
 
 impl Measured {
@@ -133,31 +138,52 @@ impl Measured {
         match self {
             Self::Here(report) => table(report),
             Self::Http(report) => http::table(report),
+            Self::Workflows(report) => workflows::table(report),
         }
     }
 }
 
-/// Measures.
+/// Measures how fast work is passed.
 pub(crate) fn bench(args: &BenchArgs, mut say: impl FnMut(&str)) -> Result<Measured, BenchError> {
-    let file_system = raw::file_system(&args.dir).map_err(io("look at the file system"))?;
+    let (file_system, folder) = ground(&args.dir)?;
+    if args.http {
+        return http::bench(args, file_system, folder.path(), say).map(Measured::Http);
+    }
+    let measured = measure(args, file_system, folder.path(), &mut say);
+    runtime()?.block_on(measured).map(Measured::Here)
+}
+
+/// Measures work with a definition.
+pub(crate) fn bench_workflows(
+    args: &WorkflowsArgs,
+    say: impl FnMut(&str),
+) -> Result<Measured, BenchError> {
+    let (file_system, folder) = ground(&args.dir)?;
+    let measured = workflows::measure(args, file_system, folder.path(), say);
+    let report = runtime()?.block_on(measured)?;
+    Ok(Measured::Workflows(Box::new(report)))
+}
+
+/// A temporary folder on a real disk, and the file system that it lies on.
+fn ground(dir: &Path) -> Result<(String, tempfile::TempDir), BenchError> {
+    let file_system = raw::file_system(dir).map_err(io("look at the file system"))?;
     if matches!(file_system.as_str(), "tmpfs" | "ramfs") {
-        let place = args.dir.display().to_string();
+        let place = dir.display().to_string();
         return Err(BenchError::NotADisk { place, found: file_system });
     }
     let folder = tempfile::Builder::new()
         .prefix(".baton-bench-")
-        .tempdir_in(&args.dir)
+        .tempdir_in(dir)
         .map_err(io("make a folder"))?;
-    if args.http {
-        return http::bench(args, file_system, folder.path(), say).map(Measured::Http);
-    }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    Ok((file_system, folder))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, BenchError> {
+    tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(io("start the runtime"))?;
-    let measured = measure(args, file_system, folder.path(), &mut say);
-    runtime.block_on(measured).map(Measured::Here)
+        .map_err(io("start the runtime"))
 }
 
 async fn measure(

@@ -5,6 +5,7 @@ mod facts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use baton_protocol::command::{Actor, Command, Stir, Submission};
 use baton_protocol::definition::{Definition, DefinitionId, RuleId, Verdict};
@@ -19,15 +20,29 @@ use baton_store::{LedgerError, Scope};
 use serde_json::Value;
 
 use crate::engine::{Engine, SubmitError};
+use crate::meter::{Histogram, Reading};
 use facts::WorkFacts;
 
 /// Definitions whose rules were read, as long as somebody follows them.
 const KEPT_MAX: usize = 64;
 
+/// Bounds of what it takes to judge a step, in nanoseconds.
+const JUDGING_NANOS: &[u64] = &[
+    2_000, 5_000, 7_500, 10_000, 12_500, 15_000, 20_000, 25_000, 30_000, 35_000, 40_000, 50_000,
+    75_000, 100_000, 250_000, 1_000_000, 10_000_000,
+];
+
 /// The rules of definitions, read once.
-#[derive(Default)]
 pub(crate) struct Machines {
     known: Mutex<HashMap<DefinitionId, Arc<Compiled>>>,
+    /// How long it took to judge each step, in nanoseconds.
+    took: Histogram,
+}
+
+impl Default for Machines {
+    fn default() -> Self {
+        Self { known: Mutex::default(), took: Histogram::new(JUDGING_NANOS) }
+    }
 }
 
 impl Machines {
@@ -58,6 +73,8 @@ impl Machines {
             Ok(compiled) => compiled,
             Err(why) => return Ok(Some(broken(&why.to_string()))),
         };
+        // The first step reads the rules, which is no part of judging it.
+        let begun = Instant::now();
         let facts = WorkFacts::of(work, given);
         match waited(&compiled, work, &facts)? {
             Ok(true) => (),
@@ -65,7 +82,9 @@ impl Machines {
             Err(why) => return Ok(Some(broken(&why))),
         }
         let (state, from, signal) = (&work.machine.state, &work.from, &work.signal);
-        Ok(Some(fitting(compiled.judge(work.definition, state, from, signal, &facts))))
+        let verdict = compiled.judge(work.definition, state, from, signal, &facts);
+        self.took.observe(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        Ok(Some(fitting(verdict)))
     }
 
     /// Decides what becomes of work that something stirred. `given` is a result that was too large
@@ -92,6 +111,11 @@ impl Machines {
             true => Ok(decision),
             false => advance(world, ask, work, &judged, now),
         }
+    }
+
+    /// How long it took to judge each step so far, in nanoseconds.
+    pub(crate) fn took(&self) -> Reading {
+        self.took.read()
     }
 }
 
@@ -211,6 +235,12 @@ impl Stirring {
 }
 
 impl Engine {
+    /// How long it took to judge each step of work with a definition, in nanoseconds, since this
+    /// engine was opened: what the rules look at is gathered, and they are tried until one holds.
+    pub fn judging(&self) -> Reading {
+        self.judge.machines.took()
+    }
+
     /// Lets work go on that does so by itself.
     pub(crate) async fn stir(
         &self,

@@ -22,7 +22,8 @@ use crate::failure::Failure;
 
 /// The variable that tells the scripted agents what to answer.
 const SCRIPT: &str = "demo_answers";
-const DEFINITION: &str = include_str!("../../../../../examples/charter/workflows/charter.yaml");
+pub(crate) const DEFINITION: &str =
+    include_str!("../../../../../examples/charter/workflows/charter.yaml");
 const PARTS: &str = include_str!("../../../../../examples/charter/demo.yaml");
 /// How long one request may take at most.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,19 +32,24 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// One request, and what the agents answer.
 #[derive(Debug, Deserialize)]
-struct Part {
+pub(crate) struct Part {
     name: String,
-    title: String,
+    pub(crate) title: String,
     quotes: usize,
-    answers: BTreeMap<String, Vec<Value>>,
+    /// By state; where there are several, each try gets the next.
+    pub(crate) answers: BTreeMap<String, Vec<Value>>,
+}
+
+/// The requests of the example.
+pub(crate) fn parts() -> Result<Vec<Part>, String> {
+    serde_saphyr::from_str(PARTS).map_err(|error| format!("the demo: {error}"))
 }
 
 /// Plays the charter flight.
 pub(crate) fn play(args: &DemoArgs) -> Result<(), Failure> {
     let broken = |what: &str| Failure::failed(what.to_owned(), "please report it");
     let read = baton_rules::read(DEFINITION).map_err(|_| broken("the example is broken"))?;
-    let parts: Vec<Part> =
-        serde_saphyr::from_str(PARTS).map_err(|error| broken(&format!("the demo: {error}")))?;
+    let parts = parts().map_err(|why| broken(&why))?;
     let stage = Stage::set(args)?;
     cast(&stage, &read.definition)?;
     for part in &parts {

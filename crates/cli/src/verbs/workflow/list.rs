@@ -9,6 +9,10 @@ use crate::show::table::Table;
 
 /// List the definitions that are known
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton workflow list
+  baton workflow list --json | jq '.[].definition'")]
 pub(crate) struct List {}
 
 impl List {
