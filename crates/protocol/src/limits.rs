@@ -124,9 +124,9 @@ pub const POLICY_STEPS_MAX: usize = 4 * RULE_STEPS_MAX;
 /// Bytes of an expression in a workflow's definition.
 pub const EXPRESSION_BYTES_MAX: usize = 2 * 1024;
 /// Words and signs of such an expression.
-pub const EXPRESSION_TOKENS_MAX: usize = 512;
+pub const EXPRESSION_TOKENS_MAX: usize = 384;
 /// Opening brackets of such an expression.
-pub const EXPRESSION_BRACKETS_MAX: usize = 48;
+pub const EXPRESSION_BRACKETS_MAX: usize = 32;
 /// Lists that such an expression goes over inside or after each other.
 pub const EXPRESSION_NESTED_MAX: usize = 2;
 /// Entries of a list or a map that such an expression looks at.

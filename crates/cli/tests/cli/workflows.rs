@@ -191,7 +191,7 @@ fn an_agents_result_moves_the_work_and_the_rules_choose_who_goes_on() {
     completes(&desk, id, "reviewer", &json!({ "score": 79 }));
     completes(&desk, id, "writer", &json!({ "words": ["violets"] }));
     let said = completes(&desk, id, "reviewer", &json!({ "score": 80 }));
-    assert!(said.contains("completed"), "{said}");
+    assert!(said.contains("reviewing → printed (rule good)"), "{said}");
     assert_eq!(
         handoffs(&desk, id),
         ["writer->reviewer", "reviewer->writer", "writer->reviewer"],
@@ -223,7 +223,7 @@ fn a_result_that_no_rule_holds_for_is_refused_with_what_each_saw_and_nothing_is_
     let pass = ["pass", id, "--to", "reviewer", "--reason", "x", "--fence", &fence];
     let error = desk.run(&[&pass[..], &["--as", "writer"]].concat()).fails(3);
     assert!(error.contains("the rules of draft@1 decide who goes on from writing"), "{error}");
-    let error = desk.run(&["signal", id, "NO_SUCH_SIGNAL"]).fails(2);
+    let error = desk.run(&["signal", id, "NO_SUCH_SIGNAL"]).fails(3);
     assert!(error.contains("NO_SUCH_SIGNAL brings nothing about in writing"), "{error}");
     says(&desk, id, "writer", &fence, &json!({ "words": ["a"] })).ok();
     // The step before is over, and so is its number.
@@ -245,7 +245,7 @@ fn running_work_keeps_its_version_and_a_version_never_changes() {
     assert!(desk.run(&["workflow", "list"]).ok().contains("draft@2"));
     completes(&desk, id, "writer", &json!({ "words": ["a"] }));
     let said = completes(&desk, id, "reviewer", &json!({ "score": 85 }));
-    assert!(said.contains("completed"), "85 is enough for version 1: {said}");
+    assert!(said.contains("printed"), "85 is enough for version 1: {said}");
     let id = desk.run(&["start", "Another", "--workflow", "draft", "--quiet"]).ok();
     completes(&desk, id.trim(), "writer", &json!({ "words": ["a"] }));
     let said = completes(&desk, id.trim(), "reviewer", &json!({ "score": 85 }));

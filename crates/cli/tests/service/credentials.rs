@@ -40,6 +40,12 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("reset_breaker", Operator, ""),
     ("set_limits", Change, r#"{"handoffs": 9}"#),
     ("set_policy", Operator, "{}"),
+    ("define", Operator, DEFINITION),
+    ("fail_step", Change, r#"{"fence": 1, "error": {"errorType": "x", "errorMessage": "y"}}"#),
+    ("raise_signal", Change, r#"{"signal": "GO"}"#),
+    ("move_to", Change, r#"{"state": "done", "reason": "x"}"#),
+    ("list_definitions", Look, ""),
+    ("show_definition", Look, ""),
     ("show_policy", Watch, ""),
     ("add_artifact", Change, r#"{"fence": 2, "artifact": {"type": "code", "path": "a.txt"}}"#),
     ("backup", Operator, r#"{"to": "/nowhere/at/all"}"#),
@@ -107,6 +113,13 @@ const TABLE: &[(&str, Guard, &str)] = &[
     ("verify", Operator, ""),
     ("what_if", Operator, r#"{"policy": {}}"#),
 ];
+
+/// A definition by a name that routes are asked for.
+const DEFINITION: &str = r#"{"workflow": "colour", "version": 1, "agents": {"builder": {}},
+    "start": "one", "states": {"one": {"agent": "builder"}, "done": {"end": "completed"},
+    "failed": {"end": "failed"}}, "transitions": {"one": ["done", "failed"]},
+    "rules": [{"id": "r", "from": "builder", "trigger": "ONE_COMPLETE", "reason": "done",
+    "next_state": "done"}]}"#;
 
 /// A route, as the document tells it, for the work of `builder`.
 struct Route {
@@ -181,6 +194,8 @@ fn every_route_refuses_every_wrong_credential() {
         "workflow": workflow, "fence": 1, "changes": {"colour": "red"},
     }});
     assert_eq!(service.command(&operator, set).status, 200);
+    let definition: Value = serde_json::from_str(DEFINITION).expect("JSON");
+    assert_eq!(service.command(&operator, json!({"define": definition})).status, 200);
     let document = service.ask(&Request::get("/v1/openapi.json")).json();
     let records = || service.read(&operator, "/v1/status")["records"].clone();
     let before = records();

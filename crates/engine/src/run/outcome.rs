@@ -55,6 +55,17 @@ pub(super) enum Part {
     Subtask,
 }
 
+impl Part {
+    /// Whether somebody above is asked about it if it fails. What becomes of the rest is said by
+    /// whoever passed it, or by rules.
+    fn asks_above(self) -> bool {
+        match self {
+            Self::Owner | Self::Question => true,
+            Self::Subtask | Self::Step => false,
+        }
+    }
+}
+
 /// What came of it.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
@@ -199,12 +210,7 @@ impl Engine {
                 Standing::Held { part, .. } => part,
             };
             let failed = outcome.status == ReturnStatus::Failed;
-            let asks = match part {
-                Part::Owner | Part::Question => true,
-                // What becomes of these is said by whoever passed them, or by rules.
-                Part::Subtask | Part::Step => false,
-            };
-            if failed && asks {
+            if failed && part.asks_above() {
                 if self.raise(held, &outcome).await? {
                     return Ok(Told::Asked);
                 }

@@ -8,7 +8,7 @@ use crate::decide::guard::{approval, limits};
 use crate::decide::news;
 use crate::effect::News;
 use crate::event::{Decision, Event, StreamId};
-use crate::handoff::{Kind, State};
+use crate::handoff::{Handoff, Kind, State};
 use crate::id::AgentId;
 use crate::planted::{Bug, planted};
 use crate::refusal::Refusal;
@@ -28,24 +28,7 @@ pub(super) fn decide(
 ) -> Result<Decision, Refusal> {
     let (id, workflow, handoff) = world.handoff(accept.handoff)?;
     let (handoff_id, by) = (accept.handoff, ask.actor.agent());
-    match &handoff.state {
-        State::Initiated { .. } | State::Deferred { .. } => (),
-        State::AwaitingApproval { .. } => return Err(Refusal::NotApproved { handoff: handoff_id }),
-        State::Queued { .. } => return Err(Refusal::NotSent { handoff: handoff_id }),
-        State::Accepted { .. } | State::Suspended { .. } | State::Returned { .. } => {
-            return Err(Refusal::AlreadyAccepted { handoff: handoff_id, by: handoff.to.clone() });
-        }
-        // Without a return a handoff is over once it is accepted; a rival should hear by whom.
-        State::Completed { .. } if !handoff.terms.kind.returns() => {
-            return Err(Refusal::AlreadyAccepted { handoff: handoff_id, by: handoff.to.clone() });
-        }
-        State::Completed { .. } => {
-            return Err(Refusal::HandoffOver { handoff: handoff_id, ending: "completed" });
-        }
-        State::Failed { detail, .. } => {
-            return Err(Refusal::HandoffOver { handoff: handoff_id, ending: detail.word() });
-        }
-    }
+    takeable(handoff)?;
     if handoff.to != by {
         let to = handoff.to.clone();
         return Err(Refusal::ForAnother { handoff: handoff_id, to, asker: by });
@@ -95,6 +78,29 @@ pub(super) fn decide(
     };
     effects.extend(news::tell(world, sender, id, handoff_id, News::Accepted));
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
+}
+
+/// Refuses a handoff that nobody can take, or not any more.
+fn takeable(handoff: &Handoff) -> Result<(), Refusal> {
+    let handoff_id = handoff.terms.id;
+    match &handoff.state {
+        State::Initiated { .. } | State::Deferred { .. } => Ok(()),
+        State::AwaitingApproval { .. } => Err(Refusal::NotApproved { handoff: handoff_id }),
+        State::Queued { .. } => Err(Refusal::NotSent { handoff: handoff_id }),
+        State::Accepted { .. } | State::Suspended { .. } | State::Returned { .. } => {
+            Err(Refusal::AlreadyAccepted { handoff: handoff_id, by: handoff.to.clone() })
+        }
+        // Without a return a handoff is over once it is accepted; a rival should hear by whom.
+        State::Completed { .. } if !handoff.terms.kind.returns() => {
+            Err(Refusal::AlreadyAccepted { handoff: handoff_id, by: handoff.to.clone() })
+        }
+        State::Completed { .. } => {
+            Err(Refusal::HandoffOver { handoff: handoff_id, ending: "completed" })
+        }
+        State::Failed { detail, .. } => {
+            Err(Refusal::HandoffOver { handoff: handoff_id, ending: detail.word() })
+        }
+    }
 }
 
 fn accepted(

@@ -309,6 +309,13 @@ impl Definition {
         Some(&self.start).filter(owned).or_else(|| self.after(&self.start).iter().find(owned))
     }
 
+    /// Whether some state waits for a signal; then it is heard in such states alone.
+    pub fn awaits(&self, signal: &SignalName) -> bool {
+        let waits =
+            |spec: &StateSpec| spec.wait.as_ref().is_some_and(|wait| wait.signal == *signal);
+        self.states.values().any(waits)
+    }
+
     /// How often a step is tried again.
     pub fn retry(&self, state: &StateName) -> Retry {
         self.states.get(state).and_then(|spec| spec.retry).unwrap_or(self.retry)

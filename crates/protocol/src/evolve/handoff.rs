@@ -23,11 +23,7 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         Event::Initiated { .. } | Event::Accepted { .. } => begun(world, id, event, at),
         // The attempt is over; what becomes of the handoff follows in the next event.
         Event::Rejected { by, cause, .. } => rejected(world, by, *cause, at),
-        Event::Deferred { handoff, by, reason, until } => {
-            answered(world, by);
-            let (until, reason) = (*until, reason.clone());
-            set_state(world, id, *handoff, |_| State::Deferred { until, reason });
-        }
+        Event::Deferred { .. } => deferred(world, id, event),
         Event::Resent { handoff, answer_by } => set_state(world, id, *handoff, |handoff| {
             let called = matches!(handoff.state, State::Queued { until: None, .. });
             State::Initiated { answer_by: *answer_by, called }
@@ -88,6 +84,14 @@ pub(super) fn evolve_handoff(world: &mut World, id: WorkflowId, event: &Event, a
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),
     }
+}
+
+/// Its receiver asked for time.
+fn deferred(world: &mut World, id: WorkflowId, event: &Event) {
+    let Event::Deferred { handoff, by, reason, until } = event else { return };
+    answered(world, by);
+    let (until, reason) = (*until, reason.clone());
+    set_state(world, id, *handoff, |_| State::Deferred { until, reason });
 }
 
 /// Takes in what a result reports about the whole work; of one that came late only what it cost.

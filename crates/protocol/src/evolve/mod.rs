@@ -106,13 +106,7 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
             let opened = Group { aggregation: *aggregation, expected, outcome: None };
             with_workflow(world, id, |workflow| drop(workflow.groups.insert(*group, opened)));
         }
-        Event::Aggregated { group, success, successes, failures } => {
-            let (success, successes, failures) = (*success, *successes, *failures);
-            let outcome = Some(Outcome { success, successes, failures });
-            with_workflow(world, id, |workflow| {
-                workflow.groups.entry(*group).and_modify(|group| group.outcome = outcome);
-            });
-        }
+        Event::Aggregated { .. } => aggregated(world, id, event),
         Event::Reclaimed { by, fence, .. } => reclaimed(world, id, by, *fence, at),
         Event::Overdue { fence } => set_hold_due(world, id, *fence, None),
         Event::Moved(moved) => machine::moved(world, id, moved, at),
@@ -148,6 +142,15 @@ fn evolve_workflow(world: &mut World, id: WorkflowId, event: &Event, at: Timesta
         | Event::Settled { .. }
         | Event::Pruned { .. } => (),
     }
+}
+
+fn aggregated(world: &mut World, id: WorkflowId, event: &Event) {
+    let Event::Aggregated { group, success, successes, failures } = event else { return };
+    let (success, successes, failures) = (*success, *successes, *failures);
+    let outcome = Some(Outcome { success, successes, failures });
+    with_workflow(world, id, |workflow| {
+        workflow.groups.entry(*group).and_modify(|group| group.outcome = outcome);
+    });
 }
 
 fn marked(world: &mut World, id: WorkflowId, artifact: ArtifactId, status: ArtifactStatus) {

@@ -32,9 +32,8 @@ impl Refusal {
             | Self::ForAnother { .. }
             | Self::NotHolder { .. } => self.which_fence().into(),
             Self::NotOwner { .. } | Self::ParentGoto { .. } => self.whose_it_is().into(),
-            Self::TimeoutRequired | Self::ReturnMismatch { .. } | Self::ChecksNeedReturn => {
-                self.how_it_comes_back().into()
-            }
+            Self::TimeoutRequired | Self::ChecksNeedReturn => self.how_it_comes_back().into(),
+            Self::ReturnMismatch { .. } => self.how_it_comes_back().into(),
             Self::ReceiverRequired
             | Self::ReceiverMismatch
             | Self::NobodyFits
@@ -52,8 +51,8 @@ impl Refusal {
             | Self::BadVariable { .. }
             | Self::FileLocked { .. }
             | Self::NotLocked { .. } => self.what_to_write(),
-            Self::OperatorOnly { .. } | Self::NotYours { .. } => self.who_may().into(),
-            Self::ViewOnly | Self::ViewOfAgent | Self::CoordinatorOnly => self.who_may().into(),
+            Self::OperatorOnly { .. } | Self::NotYours { .. } | Self::ViewOnly => self.may().into(),
+            Self::ViewOfAgent | Self::CoordinatorOnly => self.may().into(),
             Self::ReservedName { .. }
             | Self::KeyReused
             | Self::BadDigest
@@ -176,7 +175,7 @@ impl Refusal {
     }
 
     /// Who may do what the asker may not.
-    fn who_may(&self) -> &'static str {
+    fn may(&self) -> &'static str {
         match self {
             Self::OperatorOnly { .. } => "a person must run this, without BATON_TOKEN and --as",
             Self::NotYours { .. } => "ask whoever passed it, or the operator",

@@ -185,12 +185,10 @@ fn raised(
         raised.push((Asked::Agent, definition.timeout(state)));
     }
     raised.push((Asked::Monitor, SignalName::error_retry()));
-    // What comes from outside comes when it likes.
-    let outside = definition.signals.keys().filter(|_| spec.agent.is_some());
-    for signal in outside {
-        if !raised.iter().any(|(_, known)| known == signal) {
-            raised.push((Asked::Agent, signal.clone()));
-        }
+    // What comes from outside comes when it likes; what some state waits for is heard there.
+    let outside = definition.signals.keys().filter(|signal| !definition.awaits(signal));
+    if spec.agent.is_some() {
+        raised.extend(outside.map(|signal| (Asked::Agent, signal.clone())));
     }
     raised
 }

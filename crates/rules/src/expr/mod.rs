@@ -23,6 +23,7 @@ use baton_protocol::limits::{
     EXPRESSION_BRACKETS_MAX, EXPRESSION_BYTES_MAX, EXPRESSION_NESTED_MAX, EXPRESSION_STEPS_MAX,
     EXPRESSION_TOKENS_MAX,
 };
+use cel::common::value::Val;
 use cel::{Context, ExecutionError, Program};
 use serde_json::Value;
 
@@ -131,7 +132,7 @@ impl Cel {
         }
     }
 
-    fn stub<'v>(&self, stub: &Stub, facts: &dyn Facts) -> Box<dyn cel::common::value::Val + 'v> {
+    fn stub<'v>(&self, stub: &Stub, facts: &dyn Facts) -> Box<dyn Val + 'v> {
         convert::keys(stub.tested.iter().filter(|path| path.is_there(facts)))
     }
 

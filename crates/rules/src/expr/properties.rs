@@ -70,9 +70,14 @@ proptest! {
             "size(", "result.l.all(p,", "[1][0", "true&&", "1 in [", "\"", "'''", "\\",
             "result.l.map(p,[p,p]).map(q,", "{\"a\":"]),
         times in 0_usize..1_200,
+        inner in prop::sample::select(vec!["", "!", "-", "1+", "1?1:", "true&&", "1 in "]),
+        within in 0_usize..400,
         close in prop::sample::select(vec!["", ")", "]", "}", "1"]),
     ) {
-        judge(format!("{}1{}", open.repeat(times), close.repeat(times)));
+        let inner = inner.repeat(within);
+        judge(format!("{}{inner}1{}", open.repeat(times), close.repeat(times)));
+        let few = times % 33;
+        judge(format!("{}{inner}1{}", open.repeat(few), close.repeat(few)));
     }
 }
 
@@ -88,7 +93,7 @@ fn the_worst_that_is_taken_ends_in_time() {
         format!("{}true", "!".repeat(500)),
         format!("{}true", "false || ".repeat(150)),
         format!("{}1 > 0", "1 * ".repeat(250)),
-        format!("{}1{}", "(".repeat(48), ")".repeat(48)),
+        format!("{}1{}", "(".repeat(32), ")".repeat(32)),
         format!("{}1", "true ? 1 : ".repeat(120)),
         format!("result{}", ".a".repeat(250)),
         format!("has(result{})", ".a".repeat(250)),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::choice::Choice;
 use super::monitor::Fallen;
 use super::{Said, Stirred};
 use crate::agent::Requirement;
@@ -21,7 +22,7 @@ use crate::limits::MOVES_AT_ONCE_MAX;
 use crate::machine::{ErrorReport, Step, fixed};
 use crate::policy::{Matched, Usage};
 use crate::refusal::{Refusal, Unmoved};
-use crate::text::{Body, PayloadJson, Text};
+use crate::text::{Body, Text};
 use crate::time::Timestamp;
 use crate::variables::Changes;
 use crate::workflow::Ending;
@@ -102,53 +103,6 @@ fn depth(ask: &Submission) -> usize {
     match &ask.command {
         Command::Stir(stir) => stir.depth,
         _ => 0,
-    }
-}
-
-/// Where work goes.
-struct Choice {
-    rule: Option<crate::definition::RuleId>,
-    to: Option<AgentId>,
-    next: StateName,
-    reason: Text,
-    priority: Option<crate::handoff::Priority>,
-    payload: Option<PayloadJson>,
-    set: Changes,
-    /// Whether the payload is the one that the step had before.
-    keeps: bool,
-}
-
-impl Choice {
-    fn plain(next: &StateName, reason: Text) -> Self {
-        let (rule, to, priority, payload) = Default::default();
-        Self {
-            rule,
-            to,
-            next: next.clone(),
-            reason,
-            priority,
-            payload,
-            set: Changes::new(),
-            keeps: true,
-        }
-    }
-
-    fn of_person(to: &crate::command::MoveTo) -> Self {
-        Self::plain(&to.state, to.reason.clone())
-    }
-
-    fn of_rule(chosen: &Chosen) -> Self {
-        // What is too large was found broken before.
-        let payload = chosen.payload.clone().and_then(|value| PayloadJson::try_from(value).ok());
-        Self {
-            rule: Some(chosen.rule.clone()),
-            to: chosen.to.clone(),
-            priority: chosen.priority,
-            payload,
-            set: chosen.set.clone(),
-            keeps: false,
-            ..Self::plain(&chosen.next_state, chosen.reason.clone())
-        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Work with a definition: what brings it on, and what follows from it.
 //!
 //! [`stirred`] tells whether a command moves such work and by which signal; the engine asks the
-//! rules; [`advance`] decides with what they came to. [`rests`] tells of work that goes on by itself
-//! once something else was recorded: it has just begun, or what it waits for may be there.
+//! rules; [`advance`] decides with what they came to. [`rests`] tells of work that goes on by
+//! itself: it has just begun, or what it waits for may be there.
 
 mod advance;
+mod choice;
 mod define;
 mod monitor;
 
@@ -264,7 +265,7 @@ fn heard(work: &Stirred<'_>) -> Vec<SignalName> {
     let (definition, state) = (work.definition, &work.machine.state);
     let waits = definition.states.get(state).and_then(|spec| spec.wait.as_ref());
     let mut known: Vec<SignalName> = waits.map(|wait| wait.signal.clone()).into_iter().collect();
-    for signal in definition.signals.keys() {
+    for signal in definition.signals.keys().filter(|signal| !definition.awaits(signal)) {
         let brings = definition.candidates(state, &work.from, signal).next().is_some();
         if brings && !known.contains(signal) {
             known.push(signal.clone());
