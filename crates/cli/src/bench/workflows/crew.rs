@@ -66,7 +66,7 @@ fn broken(why: impl std::fmt::Display) -> BenchError {
 
 /// One in ten names no client.
 fn is_nameless(n: usize) -> bool {
-    n % 10 == 0
+    n.is_multiple_of(10)
 }
 
 /// For one in ten the spreadsheet fails once.

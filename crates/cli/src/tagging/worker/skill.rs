@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -23,6 +24,8 @@ const LOG_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// How long its output is heard after it has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How often is looked whether a program has begun that is to be ended.
+const BEGINS_WITHIN: Duration = Duration::from_millis(10);
 
 /// What a program is told.
 pub(crate) struct Job<'a> {
@@ -65,14 +68,16 @@ impl Job<'_> {
             .env_remove("BATON_URL")
             .envs(self.facts.iter().map(|(name, value)| (name, value)));
         if self.interactive {
+            let ends = interrupts();
             let mut child = command.spawn()?;
-            interrupts_end(child.id());
+            ends.store(child.id(), Ordering::SeqCst);
             return Ok((child.wait()?, Vec::new()));
         }
         let log = File::create(self.session.join(OUTPUT))?;
+        let ends = interrupts();
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        interrupts_end(child.id());
+        ends.store(child.id(), Ordering::SeqCst);
         if let Some(mut stdin) = child.stdin.take() {
             let request = self.request.to_vec();
             // A program that does not read its request is no failure.
@@ -94,26 +99,40 @@ impl Job<'_> {
 
 /// Whoever ends the worker ends the work: the program is told, and what it held goes back to a
 /// person. Without this the worker would just be gone, and the program go on.
-fn interrupts_end(child: u32) {
+///
+/// Returns once signals are heard, which must be before there is a program; its number goes into
+/// what is returned.
+fn interrupts() -> Arc<AtomicU32> {
     use tokio::signal::unix::{SignalKind, signal};
+    let child = Arc::new(AtomicU32::new(0));
+    let (ready, heard) = channel();
+    let ends = child.clone();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
             let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
             let [Ok(mut int), Ok(mut term), Ok(mut hup)] = kinds.map(signal) else { return };
+            let _ = ready.send(());
             loop {
                 tokio::select! {
                     _ = int.recv() => (),
                     _ = term.recv() => (),
                     _ = hup.recv() => (),
                 }
-                let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
+                // It may be about to begin.
+                while ends.load(Ordering::SeqCst) == 0 {
+                    tokio::time::sleep(BEGINS_WITHIN).await;
+                }
+                let pid = i32::try_from(ends.load(Ordering::SeqCst)).ok().and_then(Pid::from_raw);
                 // It may have ended by itself.
                 let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
             }
         });
     });
+    // Without signals it goes on all the same.
+    let _ = heard.recv();
+    child
 }
 
 /// Hears one beside everything else: passes it on, logs it, and keeps its beginning if that is
