@@ -1,6 +1,7 @@
 //! What it costs to judge one step of a workflow, and to read and check a definition.
 //!
-//! `cargo bench -p baton-rules` prints the figures.
+//! `cargo bench -p baton-rules` prints the figures. Files that are named after `--` are read and
+//! checked, too, whatever is in them: `cargo bench -p baton-rules -- hostile/*.yaml`.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -80,6 +81,19 @@ fn main() {
     told("compile it", 20, || drop(black_box(Compiled::of(&definition))));
     let read = read(CHARTER).expect("a definition");
     told("check it", 20, || drop(black_box(check(&read, &Known::default()))));
+    for name in std::env::args().skip(1).filter(|name| name.ends_with(".yaml")) {
+        let text = std::fs::read(&name).expect("a file that can be read");
+        let text = String::from_utf8_lossy(&text);
+        let short = name.rsplit('/').next().unwrap_or_default();
+        told(short, 1, || whole(&text));
+    }
+}
+
+/// Reads a text and, if it is a definition, checks it.
+fn whole(text: &str) {
+    if let Ok(read) = baton_rules::read(text) {
+        black_box(check(&read, &Known::default()));
+    }
 }
 
 fn told(what: &str, times: u32, mut run: impl FnMut()) {

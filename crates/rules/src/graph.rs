@@ -30,6 +30,9 @@ pub fn graph(definition: &Definition) -> Picture {
     let mut pairs: BTreeMap<(usize, usize), Vec<Card>> = BTreeMap::new();
     if let Some(start) = places.get(&definition.start) {
         pairs.insert((0, *start), Vec::new());
+        // A start without an agent goes on by itself.
+        let first = definition.first().and_then(|first| places.get(first));
+        pairs.extend(first.filter(|first| *first != start).map(|first| ((*start, *first), vec![])));
     }
     for rule in &definition.rules {
         for (from, standing) in moments(definition, rule) {

@@ -53,6 +53,8 @@ fn warnings_count_when_asked() {
     let said = desk.run(&["workflow", "check", "lazy.yaml"]).ok();
     assert!(said.contains("warning[wait-without-timeout]"), "{said}");
     desk.run(&["workflow", "check", "lazy.yaml", "--strict"]).fails(1);
+    let said = desk.run(&["workflow", "check", "charter.yaml", "--agents"]).ok();
+    assert!(said.contains("warning[agent-not-registered]"), "{said}");
 }
 
 #[test]

@@ -50,6 +50,8 @@ fn options() -> Options {
     budget.max_documents = 1;
     let mut options = Options::default();
     options.budget = Some(budget);
+    // `on`, `no` and `y` are words; only `true` and `false` are yes and no.
+    options.strict_booleans = true;
     options
 }
 

@@ -49,7 +49,7 @@ enum Verb {
 impl Workflow {
     pub(crate) fn run(self, global: Global, out: Output) -> Result<(), Failure> {
         match self.verb {
-            Verb::Check(check) => check.run(out),
+            Verb::Check(check) => check.run(global, out),
             Verb::Graph(graph) => graph.run(out),
             Verb::Test(test) => test.run(out),
             Verb::Define(define) => define.run(&session(global, out)?),

@@ -71,7 +71,10 @@ impl Test {
     fn read(&self) -> Result<(Definition, Script), Failure> {
         let script_at = self.files.last().map(PathBuf::as_path).unwrap_or(Path::new(""));
         let shown = script_at.display();
-        let script: Script = serde_saphyr::from_str(&text(script_at)?).map_err(|error| {
+        let mut options = serde_saphyr::Options::default();
+        options.strict_booleans = true;
+        let read = serde_saphyr::from_str_with_options(&text(script_at)?, options);
+        let script: Script = read.map_err(|error| {
             Failure::usage(
                 format!("{shown}: {error}"),
                 "docs/workflows.md shows what a step can be",
