@@ -9,6 +9,7 @@ mod client;
 mod demo;
 mod evidence;
 mod failure;
+mod identity;
 mod launch;
 mod line;
 mod place;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use baton_context::Tokenizer;
 use baton_engine::{Allow, Packing};
 use baton_protocol::Rules;
+use baton_protocol::id::AgentId;
 use baton_protocol::limits::SUMMARISER_WITHIN;
 use baton_protocol::reach::Argv;
 use baton_protocol::retention::Retention;
@@ -44,6 +45,9 @@ const CONFIG: &str = r#"# Settings of this workspace. Everything here is optiona
 # Where `baton switch` keeps compact artifacts, seen from the workspace; agents of AIOS look into
 # .aios/handoffs.
 # handoffs_dir = ".baton/handoffs"
+
+# Which agent a session is that does not say so itself (`baton mcp`, `baton hook`, `baton prime`).
+# agent = "claude-code"
 
 # How many requests one token may send in a second; 0 means any number.
 # requests_per_second = 200
@@ -139,6 +143,11 @@ impl Workspace {
         self.root.join(FOLDER).join("spool")
     }
 
+    /// Where the token lies by which sessions act as `agent`.
+    pub(crate) fn agent_token(&self, agent: &AgentId) -> PathBuf {
+        self.root.join(FOLDER).join("agents").join(format!("{agent}.token"))
+    }
+
     /// Where its coordinator listens.
     pub(crate) fn socket(&self) -> io::Result<Socket> {
         Socket::of(&self.root.join(FOLDER))
@@ -196,6 +205,7 @@ impl Workspace {
                 Some(dir) => self.root.join(dir),
                 None => self.root.join(FOLDER).join("handoffs"),
             },
+            agent: config.agent,
             requests_per_second: match config.requests_per_second {
                 None => Some(REQUESTS_PER_SECOND),
                 Some(0) => None,
@@ -264,6 +274,7 @@ struct Config {
     idle_after: Option<Idle>,
     audit_dir: Option<String>,
     handoffs_dir: Option<PathBuf>,
+    agent: Option<AgentId>,
     retention: Option<Kept>,
     requests_per_second: Option<u32>,
     outgoing: Option<Outgoing>,
@@ -334,6 +345,8 @@ pub(crate) struct Settings {
     pub(crate) audit_dir: Option<PathBuf>,
     /// Where compact artifacts are kept.
     pub(crate) handoffs_dir: PathBuf,
+    /// Which agent a session is that does not say so.
+    pub(crate) agent: Option<AgentId>,
     /// Requests of one token in a second; nothing means any number.
     pub(crate) requests_per_second: Option<u32>,
     /// How conversations are packed.
