@@ -5,27 +5,23 @@
 //! token is asked for once: its secret is in no ledger, so a second answer would be a second token.
 
 mod listen;
+mod remote;
 
 pub(crate) use listen::{Heard, Listened};
+pub(crate) use remote::Remote;
 
 use std::cell::Cell;
 use std::time::Duration;
 
 use baton_protocol::command::Command;
-use baton_protocol::trace::TraceParent;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1;
-use hyper::{Method, Request, Response};
-use hyper_util::rt::TokioIo;
+use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
 
+use self::remote::{Answered, Ask};
 use crate::caller::Caller;
-use crate::failure::{self, Failure};
-use crate::launch;
+use crate::failure::Failure;
 use crate::line::{Line, Lost};
 use crate::workspace::Workspace;
 
@@ -33,17 +29,13 @@ use crate::workspace::Workspace;
 const REPLY_WITHIN: Duration = Duration::from_secs(60);
 /// How long a question about the whole ledger may take.
 const WHOLE_LEDGER_WITHIN: Duration = Duration::from_secs(3_600);
-/// Bytes of one answer; far above what a page of a view can hold.
-const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
-
 /// Where tokens are made.
 const TOKENS: &str = "/v1/tokens";
 
 /// A way to ask one coordinator.
 pub(crate) struct Client {
     runtime: Runtime,
-    line: Line,
-    caller: Caller,
+    remote: Remote,
     key: Option<String>,
     /// How many commands went out under `key`: a verb may send several, each of its own.
     sent: Cell<u32>,
@@ -78,37 +70,23 @@ pub(crate) enum Untold {
     Refused(u16),
 }
 
-/// A question on its way.
-struct Ask {
-    method: Method,
-    path: String,
-    body: Option<String>,
-    key: Option<String>,
-    within: Duration,
-    /// Whether asking again is the same as asking once.
-    repeatable: bool,
-}
-
 impl Client {
     pub(crate) fn new(line: Line, caller: Caller, key: Option<String>) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| {
             Failure::failed(format!("cannot set up I/O: {error}"), "close some programs")
         })?;
-        Ok(Self { runtime, line, caller, key, sent: Cell::new(0) })
+        Ok(Self { runtime, remote: Remote::new(line, caller), key, sent: Cell::new(0) })
     }
 
     /// Whether a person asks in its own name.
     pub(crate) fn is_operator(&self) -> bool {
-        self.caller.is_operator()
+        self.remote.caller.is_operator()
     }
 
     /// The workspace, if it is on this machine.
     pub(crate) fn workspace(&self) -> Option<&Workspace> {
-        match &self.line {
-            Line::Socket(workspace) => Some(workspace),
-            Line::Network(_) => None,
-        }
+        self.remote.workspace()
     }
 
     /// Whether the caller named the command, so that asking again is the same asking.
@@ -159,7 +137,7 @@ impl Client {
         match self.once(&ask) {
             Ok(answered) => answered.granted().map(Some),
             Err(Lost::NobodyThere) => Ok(None),
-            Err(lost) => Err(self.told(lost, &ask)),
+            Err(lost) => Err(self.remote.told(lost, &ask)),
         }
     }
 
@@ -190,89 +168,11 @@ impl Client {
 
     /// Asks, has the coordinator started if need be, and asks once more if it died meanwhile.
     fn ask(&self, ask: &Ask) -> Result<Reply, Failure> {
-        let mut broken = false;
-        let mut launched = false;
-        loop {
-            match self.once(ask) {
-                Ok(answered) => return answered.granted(),
-                Err(Lost::NobodyThere) if !launched && self.workspace().is_some() => {
-                    self.workspace().map_or(Ok(()), launch::launch)?;
-                    launched = true;
-                }
-                Err(Lost::Broken(_)) if !broken && ask.repeatable => {
-                    broken = true;
-                    launched = false;
-                }
-                Err(lost) => return Err(self.told(lost, ask)),
-            }
-        }
+        self.runtime.block_on(self.remote.asked(ask))?.granted()
     }
 
     fn once(&self, ask: &Ask) -> Result<Answered, Lost> {
-        self.runtime.block_on(async {
-            let exchanged = tokio::time::timeout(ask.within, self.exchange(ask)).await;
-            exchanged.unwrap_or(Err(Lost::Late))
-        })
-    }
-
-    async fn exchange(&self, ask: &Ask) -> Result<Answered, Lost> {
-        let request = self.request(ask).map_err(|e| broken(&e))?;
-        let (answer, connection) = self.send(request).await?;
-        let status = answer.status().as_u16();
-        let next = answer.headers().get("link").and_then(|link| link.to_str().ok());
-        let next = next.and_then(next_page).map(str::to_owned);
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
-        connection.abort();
-        let bytes = body.map_err(|e| broken(&e))?.to_bytes();
-        let json = String::from_utf8(bytes.to_vec()).map_err(|e| broken(&e))?;
-        Ok(Answered { status, reply: Reply { json, next } })
-    }
-
-    /// Sends a request on a connection of its own. The task that drives the connection goes on
-    /// while the answer's body is read.
-    async fn send(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<(Response<Incoming>, JoinHandle<hyper::Result<()>>), Lost> {
-        let stream = self.line.connect().await?;
-        let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|e| broken(&e))?;
-        let connection = tokio::spawn(connection);
-        let answer = sender.send_request(request).await.map_err(|e| broken(&e))?;
-        Ok((answer, connection))
-    }
-
-    fn request(&self, ask: &Ask) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
-        let mut request = Request::builder()
-            .method(ask.method.clone())
-            .uri(&ask.path)
-            .header("host", self.line.host())
-            .header("accept", "application/json");
-        if let Some(key) = &ask.key {
-            request = request.header("idempotency-key", key);
-        }
-        if ask.body.is_some() {
-            request = request.header("content-type", "application/json");
-        }
-        if let Ok(parent) = std::env::var("TRACEPARENT") {
-            // Whoever traces this process says so in its environment; nonsense there is its own.
-            let parent = parent.parse::<TraceParent>().ok();
-            request = parent
-                .into_iter()
-                .fold(request, |request, parent| request.header("traceparent", parent.to_string()));
-        }
-        request = match &self.caller {
-            Caller::Operator => request,
-            Caller::OperatorAs(agent) => request.header("baton-as", agent.as_str()),
-            Caller::Bearer { token, on_behalf } => {
-                let request = request.header("authorization", format!("Bearer {token}"));
-                match on_behalf {
-                    Some(agent) => request.header("baton-as", agent.as_str()),
-                    None => request,
-                }
-            }
-        };
-        request.body(Full::from(ask.body.clone().unwrap_or_default()))
+        self.runtime.block_on(self.remote.once(ask))
     }
 
     fn next_key(&self) -> Result<String, Failure> {
@@ -290,41 +190,6 @@ impl Client {
             }
         }
     }
-
-    fn told(&self, lost: Lost, ask: &Ask) -> Failure {
-        let log = self.workspace().map(|workspace| format!("see {}; ", workspace.log().display()));
-        let log = log.unwrap_or_default();
-        let mut hint = format!("{log}the same verb with the same --key is safe");
-        if !ask.repeatable {
-            hint = "it was not asked again, because it may have made a token: `baton token list` \
-                    shows what there is, and `baton token revoke` ends what nobody got"
-                .to_owned();
-        }
-        match lost {
-            Lost::NobodyThere => match &self.line {
-                Line::Socket(_) => Failure::failed("the coordinator went away", hint),
-                Line::Network(address) => Failure::failed(
-                    format!("nobody answers at {address}"),
-                    "check the address, and that `baton serve --listen` runs there",
-                ),
-            },
-            Lost::Broken(why) => {
-                Failure::failed(format!("the coordinator broke off the connection: {why}"), hint)
-            }
-            Lost::Unreachable(why) => Failure::failed(
-                format!("cannot reach the coordinator: {why}"),
-                match &self.line {
-                    Line::Socket(_) => {
-                        "the workspace must be yours to use: see who owns its .baton/run"
-                    }
-                    Line::Network(_) => {
-                        "check the address and the network; BATON_CA names a certificate to trust"
-                    }
-                },
-            ),
-            Lost::Late => Failure::failed("the coordinator did not answer in time", hint),
-        }
-    }
 }
 
 fn reading(path: String, wait: Duration) -> Ask {
@@ -332,30 +197,6 @@ fn reading(path: String, wait: Duration) -> Ask {
     let within = if whole { WHOLE_LEDGER_WITHIN } else { REPLY_WITHIN };
     let within = within + wait;
     Ask { method: Method::GET, path, body: None, key: None, within, repeatable: true }
-}
-
-fn broken(error: &dyn std::fmt::Display) -> Lost {
-    Lost::Broken(error.to_string())
-}
-
-/// An answer, be it yes or no.
-struct Answered {
-    status: u16,
-    reply: Reply,
-}
-
-impl Answered {
-    fn granted(self) -> Result<Reply, Failure> {
-        match self.status {
-            200..=299 => Ok(self.reply),
-            status => Err(failure::from_reply(status, &self.reply.json)),
-        }
-    }
-}
-
-/// The path of the next page, as a `Link` header names it.
-fn next_page(link: &str) -> Option<&str> {
-    link.strip_prefix('<')?.strip_suffix(">; rel=\"next\"")
 }
 
 /// A path with its query, every value made safe to be part of it.

@@ -25,8 +25,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rules", &["protocol", "flow"]),
     ("engine", &["protocol", "store", "flow", "context", "rules"]),
     ("tags", &[]),
-    ("server", &["protocol", "engine", "flow", "context"]),
-    ("cli", &["protocol", "engine", "flow", "context", "rules", "tags", "server"]),
+    ("mcp", &["context"]),
+    ("server", &["protocol", "engine", "flow", "context", "mcp"]),
+    ("cli", &["protocol", "engine", "flow", "context", "rules", "tags", "mcp", "server"]),
 ];
 
 /// What a pure decision cannot have: a clock, randomness, input and output, waiting.

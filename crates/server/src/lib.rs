@@ -10,6 +10,7 @@ mod door;
 mod guard;
 mod idle;
 mod marks;
+mod mcp;
 mod metrics;
 mod network;
 mod rate;

@@ -12,7 +12,8 @@ use hyper::header::{ACCEPT, HeaderValue};
 use serde::Deserialize;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{ANSWER_BYTES_MAX, Ask, Client, broken, reading};
+use super::remote::{ANSWER_BYTES_MAX, Ask, broken};
+use super::{Client, reading};
 use crate::failure::{self, Exit, Failure};
 use crate::line::Lost;
 
@@ -124,7 +125,7 @@ impl<F: FnMut(Heard) -> Result<ControlFlow<()>, Failure>> Listener<'_, F> {
             match self.once().await? {
                 Ok(Over::Enough) => return Ok(()),
                 Err(lost @ Lost::Unreachable(_)) if first => {
-                    return Err(self.client.told(lost, &self.ask));
+                    return Err(self.client.remote.told(lost, &self.ask));
                 }
                 Ok(Over::Gone) | Err(_) => (),
             }
@@ -165,11 +166,11 @@ impl<F: FnMut(Heard) -> Result<ControlFlow<()>, Failure>> Listener<'_, F> {
     async fn connect(
         &self,
     ) -> Result<(Response<Incoming>, tokio::task::JoinHandle<hyper::Result<()>>), Lost> {
-        let mut request = self.client.request(&self.ask).map_err(|e| broken(&e))?;
+        let mut request = self.client.remote.request(&self.ask).map_err(|e| broken(&e))?;
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         headers.insert("last-event-id", HeaderValue::from(self.after));
-        let sent = tokio::time::timeout(self.ask.within, self.client.send(request)).await;
+        let sent = tokio::time::timeout(self.ask.within, self.client.remote.send(request)).await;
         sent.unwrap_or(Err(Lost::Late))
     }
 

@@ -27,6 +27,7 @@ mod life;
 mod list;
 mod lock;
 mod machine;
+mod mcp;
 mod packet;
 mod pass;
 mod passed;
@@ -95,6 +96,7 @@ pub(crate) enum Verb {
     Artifact(artifact::Artifact),
     Switch(Box<switch::Switch>),
     Packet(Box<packet::Packet>),
+    Mcp(mcp::Mcp),
     Tag(tag::Tag),
     AwaitTag(await_tag::AwaitTag),
     Alert(alert::Alert),
@@ -146,6 +148,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Bench(bench) => bench.run(out),
         Verb::Switch(switch) => switch.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),
+        Verb::Mcp(mcp) => mcp.run(&global),
         Verb::Secrets(secrets) => secrets.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Tag(tag) => of_tags(&global, |ground| tag.run(ground, &global, out)),
         Verb::AwaitTag(wait) => of_tags(&global, |ground| wait.run(ground, out)),

@@ -3,12 +3,11 @@
 //! Errors are what cannot go well: a state that nobody reaches or leaves, a name that stands for
 //! nothing, a rule that never holds. Warnings are what somebody should look at.
 
-mod contradiction;
 mod names;
-mod payload;
 mod reach;
 mod signals;
 mod unused;
+mod wanting;
 
 #[cfg(test)]
 mod tests;
@@ -43,10 +42,12 @@ pub fn check(read: &Read, known: &Known) -> Vec<Problem> {
     look.unused(known);
     look.payloads();
     match Compiled::of(&read.definition) {
-        Ok(compiled) => look.variables(&compiled),
+        Ok(compiled) => {
+            look.variables(&compiled);
+            look.contradictions(&compiled);
+        }
         Err(problems) => look.problems.extend(problems),
     }
-    look.contradictions();
     let place = |problem: Problem| problem.placed(&read.positions);
     let mut problems: Vec<Problem> = look.problems.into_iter().map(place).collect();
     problems.sort_by_key(|problem| (problem.span, problem.severity));

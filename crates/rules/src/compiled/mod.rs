@@ -117,7 +117,12 @@ impl Compiled {
         self.waits.get(state).map(|until| until.reads()).unwrap_or_default()
     }
 
-    /// What the expressions of a rule look at, each with the path of the expression.
+    /// Why the condition of a rule cannot hold, if that can be told.
+    pub(crate) fn never(&self, rule: usize) -> Option<String> {
+        self.rules.get(rule).and_then(CompiledRule::never)
+    }
+
+    /// What the expressions of a rule look at, each with its path below the rule.
     pub(crate) fn reads(&self, rule: usize) -> Vec<(String, Vec<String>)> {
         self.rules.get(rule).map(CompiledRule::reads).unwrap_or_default()
     }

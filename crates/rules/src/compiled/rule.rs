@@ -137,6 +137,11 @@ impl CompiledRule {
         })
     }
 
+    /// Why its condition cannot hold, if that can be told.
+    pub(super) fn never(&self) -> Option<String> {
+        self.when.as_ref().and_then(|when| when.never())
+    }
+
     /// What its expressions look at, each with its path below the rule.
     pub(super) fn reads(&self) -> Vec<(String, Vec<String>)> {
         let mut all = vec![("reason".to_owned(), self.reason.reads())];

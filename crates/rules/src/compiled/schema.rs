@@ -3,7 +3,7 @@
 //! A schema that refers to itself, or to so many others that checking a value would take long, is
 //! refused when it is read; so checking is bounded by the schema and the value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use baton_protocol::limits::SCHEMA_NODES_MAX;
 use jsonschema::{PatternOptions, Validator};
@@ -36,9 +36,9 @@ impl<'a> Schemas<'a> {
     /// Reads a schema.
     pub(super) fn read(&mut self, schema: &Value) -> Result<Validator, String> {
         let whole = self.whole(schema)?;
-        let mut walk = Walk { whole: &whole, open: Vec::new(), left: self.left };
-        walk.node(schema)?;
-        self.left = walk.left;
+        let mut walk = Walk { whole: &whole, open: Vec::new(), known: HashMap::new() };
+        let nodes = walk.node(schema)?;
+        self.left = self.left.checked_sub(nodes).ok_or_else(too_many)?;
         let patterns =
             PatternOptions::regex().size_limit(PATTERN_BYTES_MAX).dfa_size_limit(PATTERN_BYTES_MAX);
         let options = jsonschema::options().offline().with_pattern_options(patterns);
@@ -59,11 +59,12 @@ impl<'a> Schemas<'a> {
             if beside.contains_key(&name) {
                 continue;
             }
-            let known = self.named.keys().cloned().collect::<Vec<_>>().join(", ");
-            let named = self.named.get(&name);
-            let named = named.ok_or_else(|| match known.as_str() {
-                "" => format!("there is no schema `{name}`; `schemas` has none"),
-                known => format!("there is no schema `{name}`; known are {known}"),
+            let named = self.named.get(&name).ok_or_else(|| {
+                let known = self.named.keys().cloned().collect::<Vec<_>>().join(", ");
+                match known.as_str() {
+                    "" => format!("there is no schema `{name}`; `schemas` has none"),
+                    known => format!("there is no schema `{name}`; known are {known}"),
+                }
             })?;
             wanted.extend(refers(named));
             beside.insert(name, named.clone());
@@ -96,44 +97,51 @@ fn refers(schema: &Value) -> Vec<String> {
     found
 }
 
-/// A walk through a schema and all that it refers to.
+fn too_many() -> String {
+    format!("more than {SCHEMA_NODES_MAX} nodes, with those that it refers to")
+}
+
+/// A walk through a schema and all that it refers to. It counts the nodes that checking a value
+/// visits: what is referred to twice counts twice, though it is looked at once.
 struct Walk<'a> {
     whole: &'a Value,
     /// The references that we are inside of.
     open: Vec<&'a str>,
-    left: usize,
+    /// The nodes below each reference that was walked through.
+    known: HashMap<&'a str, usize>,
 }
 
 impl<'a> Walk<'a> {
-    fn node(&mut self, node: &'a Value) -> Result<(), String> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| {
-            format!("more than {SCHEMA_NODES_MAX} nodes, with those that it refers to")
-        })?;
+    fn node(&mut self, node: &'a Value) -> Result<usize, String> {
+        let mut nodes = 1;
         match node {
             Value::Object(fields) => {
                 if let Some(bad) = REFUSED.into_iter().find(|name| fields.contains_key(*name)) {
                     return Err(format!("`{bad}`; schemas refer to `#/schemas/NAME`"));
                 }
                 if let Some(Value::String(to)) = fields.get("$ref") {
-                    self.reference(to)?;
+                    nodes += self.reference(to)?;
                 }
                 for (name, value) in fields {
                     if !DATA.contains(&name.as_str()) && name != "$defs" && name != "definitions" {
-                        self.node(value)?;
+                        nodes += self.node(value)?;
                     }
                 }
             }
             Value::Array(entries) => {
                 for entry in entries {
-                    self.node(entry)?;
+                    nodes += self.node(entry)?;
                 }
             }
             _ => (),
         }
-        Ok(())
+        if nodes > SCHEMA_NODES_MAX { Err(too_many()) } else { Ok(nodes) }
     }
 
-    fn reference(&mut self, to: &'a str) -> Result<(), String> {
+    fn reference(&mut self, to: &'a str) -> Result<usize, String> {
+        if let Some(nodes) = self.known.get(to) {
+            return Ok(*nodes);
+        }
         let Some(pointer) = to.strip_prefix('#') else {
             return Err(format!("`$ref: {}` is elsewhere; use `#/schemas/NAME`", cut(to)));
         };
@@ -143,9 +151,10 @@ impl<'a> Walk<'a> {
         let found = self.whole.pointer(pointer);
         let found = found.ok_or_else(|| format!("`$ref: {}` leads to nothing", cut(to)))?;
         self.open.push(to);
-        self.node(found)?;
+        let nodes = self.node(found)?;
         self.open.pop();
-        Ok(())
+        self.known.insert(to, nodes);
+        Ok(nodes)
     }
 }
 

@@ -8,6 +8,7 @@
 //! The rest of Baton knows the two traits here and not the language behind them.
 
 mod convert;
+mod never;
 mod paths;
 mod plan;
 mod saw;
@@ -70,6 +71,9 @@ pub trait Expression: Send + Sync {
 
     /// What it looks at: `result.quotes`, `context.client`; never what only `has` asks for.
     fn reads(&self) -> Vec<String>;
+
+    /// Why it cannot hold whatever the facts are, if that can be told.
+    fn never(&self) -> Option<String>;
 
     /// What it comes to.
     fn value(&self, facts: &dyn Facts) -> Result<Value, ExprError> {
@@ -169,5 +173,9 @@ impl Expression for Cel {
 
     fn reads(&self) -> Vec<String> {
         self.paths.values.iter().map(|path| path.name.clone()).collect()
+    }
+
+    fn never(&self) -> Option<String> {
+        never::never(self.program.expression())
     }
 }

@@ -39,6 +39,7 @@ use self::events::Listeners;
 use crate::api::Api;
 use crate::guard;
 use crate::idle::{self, Activity};
+use crate::mcp;
 use crate::metrics::{self, Metrics};
 use crate::rate::Rates;
 use crate::tenure;
@@ -64,15 +65,19 @@ type Shared = State<Arc<App>>;
 
 /// All routes.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    all()
-        .into_router()
-        .fallback(nowhere)
-        .method_not_allowed_fallback(not_so)
+    let described = all().into_router().fallback(nowhere).method_not_allowed_fallback(not_so);
+    let described = watched(described, &app).with_state(app.clone());
+    let mcp = watched(mcp::route(described.clone(), app.clone()), &app);
+    described.merge(mcp)
+}
+
+/// Routes with all that is looked at before and after each request.
+fn watched<S: Clone + Send + Sync + 'static>(routes: Router<S>, app: &Arc<App>) -> Router<S> {
+    routes
         .layer(axum::middleware::from_fn_with_state(app.clone(), tenure::hold))
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::look))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idle::note))
         .layer(axum::middleware::from_fn_with_state(app.clone(), metrics::watch))
-        .with_state(app)
 }
 
 /// All routes with their descriptions, in the order in which people read them.

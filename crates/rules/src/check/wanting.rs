@@ -1,4 +1,5 @@
-//! Payload fields that nothing provides, and variables that nothing sets.
+//! What rules ask for and never get: payload fields that nothing provides, variables that nothing
+//! sets, conditions that cannot hold.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +35,16 @@ impl<'a> Look<'a> {
         for state in self.definition.states.keys() {
             let reads = compiled.waits_reads(state);
             self.unset(&reads, &[state], &set, &format!("states.{state}.wait.until"));
+        }
+    }
+
+    /// Conditions that cannot hold.
+    pub(super) fn contradictions(&mut self, compiled: &Compiled) {
+        for n in 0..self.definition.rules.len() {
+            let Some(why) = compiled.never(n) else { continue };
+            let problem = Problem::error("never-fires", format!("this never holds: {why}"));
+            let hint = "leave the rule out, or mend its condition";
+            self.found(problem.hint(hint), format!("rules[{n}].when"));
         }
     }
 

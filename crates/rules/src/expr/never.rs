@@ -2,33 +2,10 @@
 
 use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators};
 
-use super::Look;
-use crate::definition::Problem;
-use crate::expr::DIALECT;
-use crate::language::parse;
-
-impl Look<'_> {
-    /// Conditions that cannot hold.
-    pub(super) fn contradictions(&mut self) {
-        let definition = self.definition;
-        for (n, rule) in definition.rules.iter().enumerate() {
-            let Some(why) = rule.when.as_ref().and_then(|when| never(when.as_str())) else {
-                continue;
-            };
-            let problem = Problem::error("never-fires", format!("this never holds: {why}"));
-            self.found(
-                problem.hint("leave the rule out, or mend its condition"),
-                format!("rules[{n}].when"),
-            );
-        }
-    }
-}
-
 /// Why a condition cannot hold, if that can be told.
-fn never(when: &str) -> Option<String> {
-    let program = parse(when, &DIALECT).ok()?;
+pub(super) fn never(condition: &IdedExpr) -> Option<String> {
     let mut facts = Facts::default();
-    facts.all_of(program.expression());
+    facts.all_of(condition);
     facts.why
 }
 

@@ -1,0 +1,170 @@
+//! `baton mcp`: a session of a coding agent, over its standard input and output.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_mcp::{Ask, Asker, Desk, Hold, Server, Told, Unheard};
+use baton_protocol::id::AgentId;
+use clap::Args;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use http_body_util::BodyStream;
+use hyper::body::Bytes;
+use rmcp::ServiceExt;
+use serde_json::Value;
+use tempfile::NamedTempFile;
+
+use crate::args::Global;
+use crate::caller::Caller;
+use crate::client::Remote;
+use crate::failure::Failure;
+use crate::identity::Identity;
+use crate::line::Line;
+use crate::place::Place;
+use crate::workspace::Workspace;
+
+/// How long one request may take beside what it was told to wait.
+const ANSWER_WITHIN: Duration = Duration::from_secs(70);
+
+/// Serve MCP to a coding agent over stdin and stdout
+///
+/// A client such as Claude Code starts this for each session; `baton setup` tells it how. The
+/// session acts as one agent, by that agent's own token, and starts the coordinator if need be.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton mcp --agent claude-code
+  claude mcp add baton -- baton mcp --agent claude-code")]
+pub(crate) struct Mcp {
+    /// Which agent this session is [default: `agent` in .baton/config.toml]
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<AgentId>,
+}
+
+impl Mcp {
+    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+        let desk = match &global.url {
+            Some(address) => Over {
+                agent: Remote::new(Line::Network(address.clone()), Caller::from_env(None)?),
+                person: None,
+                place: None,
+                holds: None,
+            },
+            None => Over::socket(&Workspace::find(global.workspace.as_deref())?, self.agent)?,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| {
+            Failure::failed(format!("cannot set up I/O: {error}"), "close some programs")
+        })?;
+        runtime.block_on(async {
+            let session = Server::new(Arc::new(desk)).serve(rmcp::transport::stdio()).await;
+            let session = match session {
+                Ok(session) => session,
+                // A client that leaves before it said anything wanted nothing.
+                Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+                Err(error) => {
+                    let hint = "a client that speaks MCP starts this; see `baton setup --list`";
+                    return Err(Failure::failed(format!("no session began: {error}"), hint));
+                }
+            };
+            let ended = session.waiting().await;
+            ended.map(drop).map_err(|error| {
+                Failure::failed(format!("the session broke off: {error}"), "start it again")
+            })
+        })
+    }
+}
+
+/// A desk that is reached over a line.
+struct Over {
+    agent: Remote,
+    /// The person who started this session, unless an agent did.
+    person: Option<Remote>,
+    /// Where paths are typed from; elsewhere nobody can tell.
+    place: Option<Place>,
+    /// Where it is noted what this session holds, for its hooks.
+    holds: Option<PathBuf>,
+}
+
+impl Over {
+    fn socket(workspace: &Workspace, named: Option<AgentId>) -> Result<Self, Failure> {
+        let Identity { agent, caller } = Identity::made(workspace, named.as_ref())?;
+        let line = || Line::Socket(workspace.clone());
+        // Whoever was given a token was started as an agent; so was whoever carries the mark.
+        let marked = i32::try_from(std::process::id()).is_ok_and(baton_server::is_marked);
+        let given = std::env::var_os("BATON_TOKEN").is_some();
+        let person = (!marked && !given).then(|| Remote::new(line(), Caller::Operator));
+        Ok(Self {
+            agent: Remote::new(line(), caller),
+            person,
+            place: Some(Place::new(workspace.root())),
+            holds: Some(workspace.run().join("holds").join(format!("{agent}.json"))),
+        })
+    }
+}
+
+fn unheard(failure: Failure) -> Unheard {
+    Unheard { sentence: failure.sentence, hint: failure.hint }
+}
+
+async fn asked(remote: &Remote, ask: Ask) -> Result<Told, Unheard> {
+    let body = ask.body.map(|body| body.to_string());
+    let told = remote.ask(&ask.path, body, ask.key, ANSWER_WITHIN).await;
+    let (status, text) = told.map_err(unheard)?;
+    Ok(Told { status, body: serde_json::from_str(&text).unwrap_or(Value::Null) })
+}
+
+impl Desk for Over {
+    async fn ask(&self, _: &Asker, ask: Ask) -> Result<Told, Unheard> {
+        asked(&self.agent, ask).await
+    }
+
+    async fn listen(
+        &self,
+        _: &Asker,
+        path: String,
+    ) -> Result<BoxStream<'static, io::Result<Bytes>>, Unheard> {
+        let body = self.agent.listen(&path).await.map_err(unheard)?;
+        let pieces = BodyStream::new(body).filter_map(async |frame| match frame {
+            Ok(frame) => frame.into_data().ok().map(Ok),
+            Err(error) => Some(Err(io::Error::other(error))),
+        });
+        Ok(pieces.boxed())
+    }
+
+    async fn as_person(&self, ask: Ask) -> Option<Result<Told, Unheard>> {
+        Some(asked(self.person.as_ref()?, ask).await)
+    }
+
+    fn has_person(&self) -> bool {
+        self.person.is_some()
+    }
+
+    fn file(&self, path: &str) -> Result<String, Unheard> {
+        match &self.place {
+            Some(place) => place.file(path).map(String::from).map_err(unheard),
+            None => Ok(path.to_owned()),
+        }
+    }
+
+    fn note(&self, holds: &[Hold]) {
+        if let Some(path) = &self.holds {
+            // Only hooks read it, and without it they hold nobody up.
+            let _ = noted(path, holds);
+        }
+    }
+}
+
+/// Writes down what is held, whole or not at all.
+fn noted(path: &Path, holds: &[Hold]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = NamedTempFile::new_in(folder)?;
+    serde_json::to_writer(&mut file, &serde_json::json!({ "holds": holds }))?;
+    file.flush()?;
+    file.persist(path)?;
+    Ok(())
+}

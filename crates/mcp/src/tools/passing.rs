@@ -1,0 +1,337 @@
+//! Giving work away, asking somebody above, and hearing what became of it.
+
+use std::time::Duration;
+
+use rmcp::model::{
+    InputRequiredResult, InputResponses, JsonObject, ProgressNotificationParam, Tool,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{Call, Done, Nature, Taken, line, tool};
+use crate::approval::{self, Answered, Questions};
+use crate::desk::{Desk, Said};
+use crate::holds::Hold;
+
+/// How long a delegate has unless the sender says otherwise.
+const DELEGATE_FOR: &str = "1h";
+/// How long `await_handoff` waits unless it is told otherwise; clients give up after a minute.
+const WAIT_SECONDS: u64 = 45;
+const WAIT_SECONDS_MAX: u64 = 55;
+/// How often whoever waits is told that it is still waited.
+const SIGN_EVERY: u64 = 5;
+
+pub(super) fn list() -> Vec<Tool> {
+    vec![
+        tool::<HandOff, Handed>(
+            "handoff_to_agent",
+            Nature::Adds,
+            "Give work to another agent. delegate: its result comes back to you. transfer: it \
+             takes over for good. Without `work`, new work begins.",
+        ),
+        tool::<Escalate, Done>(
+            "escalate_handoff",
+            Nature::Adds,
+            "Ask somebody above (reviewer, architect, a person) to decide; your hold pauses.",
+        ),
+        tool::<Wait, Waited>(
+            "await_handoff",
+            Nature::Reads,
+            "Wait for a handoff's end; answers `pending` in under a minute: call again.",
+        ),
+        tool::<Which, Waited>("get_handoff", Nature::Reads, "Show a handoff and its result."),
+        tool::<Cancel, Done>("cancel_handoff", Nature::Ends, "Take back a handoff you passed."),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct HandOff {
+    /// Receiving agent; omit to have one chosen by capabilities
+    to: Option<String>,
+    /// Why, in a sentence
+    reason: String,
+    /// What to do and when it is done
+    task: Option<String>,
+    mode: Option<Mode>,
+    capabilities: Option<Vec<String>>,
+    /// Whatever else the receiver must know
+    context: Option<JsonObject>,
+    /// Files to point to
+    artifacts: Option<Vec<String>>,
+    priority: Option<Priority>,
+    /// Such as 30m; for delegate
+    timeout: Option<String>,
+    /// Handoff or workflow id, if you pass on what you hold
+    work: Option<String>,
+    fence: Option<u64>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    #[default]
+    Delegate,
+    Transfer,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Priority {
+    Low,
+    Normal,
+    High,
+    Critical,
+}
+
+/// What became of a pass.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Handed {
+    /// sent, queued, approval_required or failed
+    status: String,
+    handoff: String,
+    workflow: String,
+    to: String,
+    /// What to do next
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A pass that is done, or that waits for a person's word through the client.
+pub(super) enum Passed {
+    Done(Handed),
+    Asks(InputRequiredResult),
+}
+
+pub(super) async fn hand_off<D: Desk>(
+    call: &Call<'_, D>,
+    taken: Taken,
+    questions: &Questions,
+    (answers, state): (Option<InputResponses>, Option<String>),
+) -> Result<Passed, Said> {
+    // A retry with a person's answer is about the handoff that was asked about, not a new one.
+    if let Some(seen) = state.and_then(|state| questions.asked(&state)) {
+        let word = approval::read(answers.as_ref());
+        let told = approval::settle(&call.talk, &seen, word).await?;
+        return handed(call, &seen.handoff, told).await.map(Passed::Done);
+    }
+    let ask: HandOff = taken.read()?;
+    let mode = ask.mode.unwrap_or_default();
+    let hold = match (&ask.work, ask.fence) {
+        (None, None) => None,
+        (work, fence) => Some(call.held(work.as_deref(), fence).await?),
+    };
+    let answer = call.talk.command("pass", body(ask, mode, hold.as_ref())).await?;
+    match (&hold, mode) {
+        (Some(hold), Mode::Transfer) => call.ended(hold),
+        (None, Mode::Delegate) => remember_own(call, &answer).await?,
+        (Some(_), Mode::Delegate) | (None, Mode::Transfer) => (),
+    }
+    let handoff = answer["handoff"].as_str().unwrap_or_default().to_owned();
+    match approval::ask(call, questions, &handoff).await? {
+        Answered::NotNeeded => handed(call, &handoff, None).await.map(Passed::Done),
+        Answered::Word(seen, word) => {
+            let told = approval::settle(&call.talk, &seen, word).await?;
+            handed(call, &handoff, told).await.map(Passed::Done)
+        }
+        Answered::Later(question) => Ok(Passed::Asks(question)),
+    }
+}
+
+/// The command that this comes to.
+fn body(ask: HandOff, mode: Mode, hold: Option<&Hold>) -> Value {
+    let mut pass = json!({ "reason": ask.reason });
+    if let Some(hold) = hold {
+        pass["workflow"] = json!(hold.workflow);
+        pass["fence"] = json!(hold.fence);
+    }
+    if let Some(to) = ask.to {
+        pass["to_agent"] = json!(to);
+    }
+    if let Some(priority) = ask.priority {
+        pass["priority"] = json!(priority);
+    }
+    let mut context = json!({});
+    if let Some(task) = ask.task {
+        context["task_id"] = json!(task);
+    }
+    if let Some(custom) = ask.context {
+        context["custom"] = Value::Object(custom);
+    }
+    if let Some(paths) = ask.artifacts {
+        context["artifacts"] = paths.iter().map(|path| json!({ "path": path })).collect();
+    }
+    pass["context"] = context;
+    if let Some(capabilities) = ask.capabilities {
+        let required = |id: &String| json!({ "capability_id": id });
+        let required: Value = capabilities.iter().map(required).collect();
+        pass["validation"] = json!({ "required_capabilities": required });
+    }
+    if mode == Mode::Delegate {
+        pass["type"] = json!("delegation");
+        let timeout = ask.timeout.unwrap_or_else(|| DELEGATE_FOR.to_owned());
+        pass["return_protocol"] = json!({ "timeout": timeout });
+    }
+    pass
+}
+
+/// Work that began with a delegation is held by whoever delegated.
+async fn remember_own<D: Desk>(call: &Call<'_, D>, answer: &Value) -> Result<(), Said> {
+    let Some(workflow) = answer["workflow"].as_str() else { return Ok(()) };
+    let inbox = call.talk.read("/v1/inbox").await?;
+    let held = inbox["holding"].as_array().into_iter().flatten();
+    let own = held.filter(|hold| hold["workflow"] == workflow && hold["handoff"].is_null());
+    for hold in own {
+        let fence = hold["fence"].as_u64().unwrap_or_default();
+        call.took(Hold { workflow: workflow.to_owned(), handoff: None, fence });
+    }
+    Ok(())
+}
+
+/// What the sender is told of its handoff.
+async fn handed<D: Desk>(
+    call: &Call<'_, D>,
+    handoff: &str,
+    told: Option<String>,
+) -> Result<Handed, Said> {
+    let view = call.talk.read(format!("/v1/handoffs/{handoff}")).await?;
+    let line = line(&view);
+    let (status, next) = match line.state.as_str() {
+        "awaiting_approval" => ("approval_required", Some(approval::how(handoff, &view))),
+        "queued" => ("queued", Some("the receiver is full; it comes in turn".to_owned())),
+        "failed" => ("failed", told.or(line.detail)),
+        _ => ("sent", Some("await_handoff waits for its end".to_owned())),
+    };
+    let status = status.to_owned();
+    Ok(Handed { status, handoff: line.handoff, workflow: line.workflow, to: line.to, next })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Escalate {
+    question: String,
+    /// What you think, and why you may not decide it
+    assessment: String,
+    to: Option<String>,
+    work: Option<String>,
+    fence: Option<u64>,
+}
+
+pub(super) async fn escalate<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+    let ask: Escalate = taken.read()?;
+    let hold = call.held(ask.work.as_deref(), ask.fence).await?;
+    let mut pass = json!({
+        "workflow": hold.workflow,
+        "fence": hold.fence,
+        "type": "escalation",
+        "reason": ask.question,
+        "audit": { "decision_rationale": ask.assessment },
+    });
+    if let Some(to) = ask.to {
+        pass["to_agent"] = json!(to);
+    }
+    let answer = call.talk.command("pass", pass).await?;
+    Ok(Done::of("asked", &answer))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    handoff: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Wait {
+    handoff: String,
+    /// At most 55
+    seconds: Option<u64>,
+}
+
+/// Where a handoff stands.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Waited {
+    /// done, failed or pending
+    status: &'static str,
+    #[serde(flatten)]
+    line: super::Line,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
+    /// While you hold it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fence: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Value>,
+}
+
+fn waited(view: &Value) -> Waited {
+    let line = line(view);
+    let status = match line.state.as_str() {
+        "completed" => "done",
+        "failed" => "failed",
+        _ => "pending",
+    };
+    Waited {
+        status,
+        line,
+        task: view["task"].as_str().map(str::to_owned),
+        fence: view["fence"].as_u64(),
+        result: Some(view["result"].clone()).filter(|result| !result.is_null()),
+    }
+}
+
+pub(super) async fn get<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Waited, Said> {
+    let Which { handoff } = taken.read()?;
+    let handoff = call.talk.handoff(&handoff).await?;
+    Ok(waited(&call.talk.read(format!("/v1/handoffs/{handoff}")).await?))
+}
+
+pub(super) async fn wait<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Waited, Said> {
+    let ask: Wait = taken.read()?;
+    let handoff = call.talk.handoff(&ask.handoff).await?;
+    let seconds = ask.seconds.unwrap_or(WAIT_SECONDS).min(WAIT_SECONDS_MAX);
+    let begun = Instant::now();
+    let end = begun + Duration::from_secs(seconds);
+    loop {
+        let left = end.saturating_duration_since(Instant::now()).as_secs().min(SIGN_EVERY);
+        let asked = call.talk.read(format!("/v1/handoffs/{handoff}?wait={left}s"));
+        let now = tokio::select! {
+            asked = asked => waited(&asked?),
+            // Whoever asked no longer wants to know; nothing is undone by leaving.
+            () = call.context.ct.cancelled() => {
+                return Err(Said::new("cancelled", "the wait was called off", ""));
+            }
+        };
+        if now.status != "pending" || Instant::now() >= end {
+            return Ok(now);
+        }
+        sign(call, begun.elapsed(), seconds, &now).await;
+    }
+}
+
+/// Shows whoever waits that it is still waited, if it asked to be shown.
+async fn sign<D: Desk>(call: &Call<'_, D>, waited: Duration, of: u64, now: &Waited) {
+    let Some(token) = call.context.meta.get_progress_token() else { return };
+    let mut sign = ProgressNotificationParam::new(token, waited.as_secs_f64());
+    sign.total = Some(of as f64);
+    sign.message = Some(format!("{} is {} by {}", now.line.title, now.line.state, now.line.to));
+    // A client that does not hear it hears the answer.
+    let _ = call.context.peer.notify_progress(sign).await;
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Cancel {
+    handoff: String,
+    reason: String,
+}
+
+pub(super) async fn cancel<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+    let Cancel { handoff, reason } = taken.read()?;
+    let handoff = call.talk.handoff(&handoff).await?;
+    let body = json!({ "handoff": handoff, "reason": reason });
+    let answer = call.talk.command("cancel", body).await?;
+    Ok(Done::of("cancelled", &answer))
+}

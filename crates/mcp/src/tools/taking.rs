@@ -1,0 +1,260 @@
+//! Taking work, and bringing it back.
+
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Call, Done, Line, Nature, Taken, line, tool};
+use crate::desk::{Desk, Said};
+use crate::holds::Hold;
+
+pub(super) fn list() -> Vec<Tool> {
+    vec![
+        tool::<Nothing, Inbox>(
+            "list_inbox",
+            Nature::Reads,
+            "What waits for you, what you hold, what you passed on, what came back.",
+        ),
+        tool::<Accept, Accepted>(
+            "accept_handoff",
+            Nature::Adds,
+            "Take a handoff (default: the most urgent). Gives its package and your fence.",
+        ),
+        tool::<Reject, Done>("reject_handoff", Nature::Ends, "Turn a waiting handoff away."),
+        tool::<Defer, Done>("defer_handoff", Nature::Adds, "Ask for time before answering."),
+        tool::<Progress, Done>(
+            "report_progress",
+            Nature::Adds,
+            "Say how it goes; also renews your locks.",
+        ),
+        tool::<GiveBack, Done>(
+            "return_handoff",
+            Nature::Ends,
+            "Bring back the result of what you hold; work that you own is completed.",
+        ),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Inbox {
+    agent: String,
+    waiting: Vec<Line>,
+    holding: Vec<Holding>,
+    passed: Vec<Line>,
+    results: Vec<Line>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Holding {
+    workflow: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handoff: Option<String>,
+    title: String,
+    fence: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due: Option<String>,
+}
+
+pub(super) async fn inbox<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Inbox, Said> {
+    let Nothing {} = taken.read()?;
+    let view = call.talk.read("/v1/inbox").await?;
+    let all = |name: &str| view[name].as_array().cloned().unwrap_or_default();
+    let lines = |name: &str| all(name).iter().map(line).collect::<Vec<_>>();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut waiting = lines("waiting");
+    waiting.extend(lines("queued"));
+    let held = all("holding");
+    let holding = held.iter().map(|hold| Holding {
+        workflow: text(&hold["workflow"]),
+        handoff: hold["handoff"].as_str().map(str::to_owned),
+        title: text(&hold["title"]),
+        fence: hold["fence"].as_u64().unwrap_or_default(),
+        due: hold["due"].as_str().map(str::to_owned),
+    });
+    Ok(Inbox {
+        agent: text(&view["agent"]),
+        waiting,
+        holding: holding.collect(),
+        passed: lines("passed"),
+        results: lines("results"),
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Accept {
+    handoff: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Accepted {
+    fence: u64,
+    workflow: String,
+    handoff: String,
+    /// All that travels: task, context, artifacts, what came back before
+    package: Value,
+}
+
+pub(super) async fn accept<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Accepted, Said> {
+    let Accept { handoff } = taken.read()?;
+    let handoff = match handoff {
+        Some(handoff) => call.talk.handoff(&handoff).await?,
+        None => first(call).await?,
+    };
+    call.talk.command("accept", json!({ "handoff": handoff })).await?;
+    let mut package = call.talk.read(format!("/v1/handoffs/{handoff}/package")).await?;
+    let fence = package["fence"].as_u64().unwrap_or_default();
+    let workflow = package["handoff"]["workflow"].as_str().unwrap_or_default().to_owned();
+    let hold = Hold { workflow: workflow.clone(), handoff: Some(handoff.clone()), fence };
+    call.took(hold);
+    without_nothing(&mut package);
+    Ok(Accepted { fence, workflow, handoff, package })
+}
+
+/// Leaves out what says nothing: a model pays for every word.
+fn without_nothing(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(without_nothing);
+            fields.retain(|_, value| match value {
+                Value::Null => false,
+                Value::Array(all) => !all.is_empty(),
+                Value::Object(all) => !all.is_empty(),
+                Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+            });
+        }
+        Value::Array(all) => all.iter_mut().for_each(without_nothing),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (),
+    }
+}
+
+/// The most urgent of those that wait.
+async fn first<D: Desk>(call: &Call<'_, D>) -> Result<String, Said> {
+    let inbox = call.talk.read("/v1/inbox").await?;
+    let first = inbox["waiting"][0]["id"].as_str().map(str::to_owned);
+    first.ok_or_else(|| Said::new("nothing-waits", "no handoff waits for you", ""))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Reject {
+    handoff: String,
+    reason: String,
+}
+
+pub(super) async fn reject<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+    let Reject { handoff, reason } = taken.read()?;
+    let handoff = call.talk.handoff(&handoff).await?;
+    let body = json!({ "handoff": handoff, "reason": reason });
+    Ok(Done::of("rejected", &call.talk.command("reject", body).await?))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Defer {
+    handoff: String,
+    reason: String,
+    /// Such as 10m
+    r#for: Option<String>,
+}
+
+pub(super) async fn defer<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+    let Defer { handoff, reason, r#for: span } = taken.read()?;
+    let handoff = call.talk.handoff(&handoff).await?;
+    let mut body = json!({ "handoff": handoff, "reason": reason });
+    if let Some(span) = span {
+        body["for"] = json!(span);
+    }
+    Ok(Done::of("deferred", &call.talk.command("defer", body).await?))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Progress {
+    note: String,
+    percent: Option<u8>,
+    /// Handoff or workflow id; needless while you hold one thing
+    work: Option<String>,
+    /// This session remembers it
+    fence: Option<u64>,
+}
+
+pub(super) async fn progress<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+    let Progress { note, percent, work, fence } = taken.read()?;
+    let hold = call.held(work.as_deref(), fence).await?;
+    let mut body = json!({ "workflow": hold.workflow, "fence": hold.fence, "note": note });
+    if let Some(percent) = percent {
+        body["percent"] = json!(percent);
+    }
+    Ok(Done::of("noted", &call.talk.command("progress", body).await?))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct GiveBack {
+    /// Text, or any JSON
+    result: Value,
+    status: Option<Status>,
+    /// In a sentence
+    note: Option<String>,
+    work: Option<String>,
+    fence: Option<u64>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    #[default]
+    Success,
+    Partial,
+    Failed,
+}
+
+pub(super) async fn give_back<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+    let ask: GiveBack = taken.read()?;
+    let hold = call.held(ask.work.as_deref(), ask.fence).await?;
+    let returns = match &hold.handoff {
+        Some(handoff) => {
+            let view = call.talk.read(format!("/v1/handoffs/{handoff}")).await?;
+            view["return_protocol"]["expected"].as_bool().unwrap_or(false)
+        }
+        None => false,
+    };
+    let done = match (returns, &hold.handoff) {
+        (true, Some(handoff)) => {
+            let content_type = if ask.result.is_string() { "text" } else { "json" };
+            let mut body = json!({
+                "handoff": handoff,
+                "fence": hold.fence,
+                "status": ask.status.unwrap_or_default(),
+                "result": { "content_type": content_type, "body": ask.result },
+            });
+            if let Some(note) = ask.note {
+                body["audit"] = json!({ "notes": note });
+            }
+            Done::of("returned", &call.talk.command("return", body).await?)
+        }
+        (false, _) | (true, None) => {
+            if let Some(status @ (Status::Partial | Status::Failed)) = ask.status {
+                let word = json!(status);
+                let message = format!("work that you own cannot be completed as {word}");
+                let hint = "hand it to somebody who can go on, or escalate_handoff";
+                return Err(Said::new("cannot-complete", message, hint));
+            }
+            let mut body = json!({
+                "workflow": hold.workflow, "fence": hold.fence, "result": ask.result
+            });
+            if let Some(note) = ask.note {
+                body["note"] = json!(note);
+            }
+            Done::of("completed", &call.talk.command("complete", body).await?)
+        }
+    };
+    call.ended(&hold);
+    Ok(done)
+}
