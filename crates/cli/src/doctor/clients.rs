@@ -16,10 +16,14 @@ pub(super) fn examine(workspace: Option<&Workspace>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for client in Client::ALL {
         let project = here.clone().map(Scope::Project);
-        let told: Vec<_> = project.into_iter().chain([Scope::Global]).filter_map(|scope| {
-            let site = Site { client, scope, homes: homes.clone(), here: here.clone() };
-            state(&site).unwrap_or_else(|failure| Some(Finding::failed(CHECK, failure)))
-        }).collect();
+        let told: Vec<_> = project
+            .into_iter()
+            .chain([Scope::Global])
+            .filter_map(|scope| {
+                let site = Site { client, scope, homes: homes.clone(), here: here.clone() };
+                state(&site).unwrap_or_else(|failure| Some(Finding::failed(CHECK, failure)))
+            })
+            .collect();
         let on_this_machine = in_path(client.program()).is_some();
         if told.is_empty() && on_this_machine && here.is_some() {
             let name = client.name();

@@ -218,7 +218,8 @@ fn coordinator(workspace: &Workspace) -> (Vec<Finding>, bool) {
         Ok(status) => status,
         Err(failure) if held => {
             let hint = "end the process that has it open, such as `baton serve` of another user";
-            let lock = Finding::problem("lock", "a process has the ledger and answers nobody", hint);
+            let lock =
+                Finding::problem("lock", "a process has the ledger and answers nobody", hint);
             return (vec![lock, Finding::failed(CHECK, failure)], false);
         }
         Err(failure) => return (vec![Finding::failed(CHECK, failure)], false),

@@ -8,8 +8,7 @@ use baton_protocol::id::AgentId;
 
 use super::Finding;
 use crate::caller::Caller;
-use crate::client::Client;
-use crate::line::Line;
+use crate::identity::Identity;
 use crate::workspace::Workspace;
 
 const CHECK: &str = "token";
@@ -60,9 +59,9 @@ fn token(workspace: &Workspace, agent: &AgentId, reachable: bool) -> Finding {
         return Finding::warning(CHECK, format!("cannot ask whether {agent}'s token holds"), hint);
     }
     let caller = Caller::Bearer { token, on_behalf: None };
-    let client = Client::new(Line::Socket(workspace.clone()), caller, None);
-    match client.and_then(|client| client.read("/v1/inbox")) {
-        Ok(_) => Finding::ok(CHECK, format!("{agent}'s token is accepted")),
+    let identity = Identity { agent: agent.clone(), caller };
+    match identity.client(workspace).and_then(|client| client.read("/v1/inbox")) {
+        Ok(_) => Finding::ok(CHECK, format!("{}'s token is accepted", identity.agent)),
         Err(failure) => {
             let why = failure.sentence;
             Finding::problem(CHECK, format!("{agent}'s token is not accepted: {why}"), anew)

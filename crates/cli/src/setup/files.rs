@@ -68,9 +68,7 @@ impl Seen {
     pub(crate) fn delete(&self, shown: &str) -> Result<(), Failure> {
         self.unchanged(shown)?;
         match fs::remove_file(&self.target) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(unwritable(shown, &error))
-            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(shown, &error)),
             Ok(()) | Err(_) => Ok(()),
         }
     }

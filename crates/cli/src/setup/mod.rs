@@ -19,7 +19,7 @@ use clap::ValueEnum;
 
 pub(crate) use apply::{Done, Planned, check, setup};
 pub(crate) use homes::Homes;
-pub(crate) use remove::{Fate, Removed, remove};
+pub(crate) use remove::{Fate, remove};
 pub(crate) use word::{Word, in_path};
 
 use self::receipt::Receipt;

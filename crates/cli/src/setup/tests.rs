@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -161,7 +161,9 @@ fn what_the_user_changes_after_setup_stays() {
     place.file("CLAUDE.md", "# Rules\n");
     let site = place.site(Client::ClaudeCode, false);
     setup(&site, &wish("claude-code")).expect("a setup");
-    let theirs = place.read(".mcp.json").replace("\"db\": {", "\"web\": {\"command\": \"w\"},\n    \"db\": {");
+    let theirs = place
+        .read(".mcp.json")
+        .replace("\"db\": {", "\"web\": {\"command\": \"w\"},\n    \"db\": {");
     place.file(".mcp.json", &theirs);
     place.file("CLAUDE.md", &format!("{}\nNever push.\n", place.read("CLAUDE.md")));
     place.file(".claude/skills/baton/SKILL.md", "mine now\n");
@@ -170,12 +172,12 @@ fn what_the_user_changes_after_setup_stays() {
     setup(&site, &wish("reviewer")).expect("a setup");
     assert!(place.read(".mcp.json").contains("\"reviewer\""));
     let removed = remove(&site, &wish("claude-code")).expect("a removal");
-    let expected =
-        "{\n  \"mcpServers\": {\n    \"web\": {\"command\": \"w\"},\n    \"db\": {\"command\": \"db\"}\n  }\n}\n";
+    let expected = "{\n  \"mcpServers\": {\n    \"web\": {\"command\": \"w\"},\n    \"db\": {\"command\": \"db\"}\n  }\n}\n";
     assert_eq!(place.read(".mcp.json"), expected);
     assert_eq!(place.read("CLAUDE.md"), "# Rules\n\nNever push.\n");
     assert_eq!(place.read(".claude/skills/baton/SKILL.md"), "mine now\n");
-    let fate = |end: &str| removed.iter().find(|it| it.path.ends_with(end)).map(|it| it.fate.clone());
+    let fate =
+        |end: &str| removed.iter().find(|it| it.path.ends_with(end)).map(|it| it.fate.clone());
     assert_eq!(fate("SKILL.md"), Some(Fate::Kept));
     assert_eq!(fate("CLAUDE.md"), Some(Fate::TakenOut));
     assert_eq!(fate("settings.json"), Some(Fate::Deleted));
@@ -231,7 +233,8 @@ fn a_link_stays_a_link_and_two_clients_share_what_it_leads_to() {
     let dotfiles = place.home().join("dotfiles");
     fs::create_dir(&dotfiles).expect("a folder");
     fs::write(dotfiles.join("agents.md"), "# Mine").expect("a file");
-    fs::set_permissions(dotfiles.join("agents.md"), fs::Permissions::from_mode(0o640)).expect("a mode");
+    fs::set_permissions(dotfiles.join("agents.md"), fs::Permissions::from_mode(0o640))
+        .expect("a mode");
     symlink(dotfiles.join("agents.md"), place.root().join("AGENTS.md")).expect("a link");
     symlink("AGENTS.md", place.root().join("CLAUDE.md")).expect("a link");
     symlink(dotfiles.join("new.json"), place.root().join(".mcp.json")).expect("a link");

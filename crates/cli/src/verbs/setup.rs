@@ -254,14 +254,13 @@ fn remove(site: &Site, wish: &Wish, out: Output) -> Result<(), Failure> {
 fn list(homes: &Homes, workspace: Option<&Workspace>, out: Output) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for client in Client::ALL {
-        let mut state = |scope: Scope| -> Result<(bool, Vec<String>), Failure> {
+        let state = |scope: Scope| -> Result<(bool, Vec<String>), Failure> {
             let here = workspace.map(|it| it.root().to_owned());
             let site = Site { client, scope, homes: homes.clone(), here };
             let wish = site.wish()?;
             let found = setup::check(&site, &wish)?;
-            let complete = found.iter().all(|(it, why)| {
-                it.planned != Planned::Write && why.is_none()
-            });
+            let complete =
+                found.iter().all(|(it, why)| it.planned != Planned::Write && why.is_none());
             Ok((complete, found.iter().map(|(it, _)| site.shown(&it.path)).collect()))
         };
         let project = workspace.map(|it| state(Scope::Project(it.root().to_owned())));
@@ -288,7 +287,8 @@ fn list(homes: &Homes, workspace: Option<&Workspace>, out: Output) -> Result<(),
             let files = row["files"].as_array().into_iter().flatten();
             let files: Vec<_> = files.filter_map(Value::as_str).collect();
             let name = row["client"].as_str().unwrap_or_default().to_owned();
-            let [found, project, global] = ["found", "project", "global"].map(|key| word(&row[key]));
+            let [found, project, global] =
+                ["found", "project", "global"].map(|key| word(&row[key]));
             table.row([name, found, project, global, files.join(" ")]);
         }
         page.table(table);

@@ -22,8 +22,7 @@ pub(super) fn pieces(site: &Site, wish: &Wish) -> Vec<Piece> {
     let settings = if commented.exists() && !plain.exists() { commented } else { plain };
     let mut command = vec![wish.word.program.clone()];
     command.extend(server_args(wish));
-    let node =
-        Node::object([("type", Node::text("local")), ("command", Node::texts(&command))]);
+    let node = Node::object([("type", Node::text("local")), ("command", Node::texts(&command))]);
     let plugin = PLUGIN
         .replace("\"PROGRAM\"", &quoted(&wish.word.program))
         .replace("\"AGENT\"", &quoted(wish.agent.as_str()));

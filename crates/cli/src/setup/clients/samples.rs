@@ -31,7 +31,10 @@ pub(crate) fn jsonc() -> impl Strategy<Value = String> {
             new
         };
         let members: Vec<_> = members.into_iter().filter(fresh).collect();
-        pen.object(0, &members.iter().map(|(name, n)| (*name, value(name, *n))).collect::<Vec<_>>());
+        pen.object(
+            0,
+            &members.iter().map(|(name, n)| (*name, value(name, *n))).collect::<Vec<_>>(),
+        );
         let text = if last { pen.text + "\n" } else { pen.text };
         let text = if crlf { text.replace('\n', "\r\n") } else { text };
         if bom { format!("\u{feff}{text}") } else { text }
@@ -119,7 +122,13 @@ impl Pen {
         });
     }
 
-    fn items(&mut self, depth: usize, brackets: &str, count: usize, item: impl Fn(&mut Self, usize)) {
+    fn items(
+        &mut self,
+        depth: usize,
+        brackets: &str,
+        count: usize,
+        item: impl Fn(&mut Self, usize),
+    ) {
         self.text.push_str(&brackets[..1]);
         for n in 0..count {
             self.gap(depth + 1);

@@ -174,9 +174,10 @@ fn hooks(all: Option<&Value<'_>>, event: Option<&str>) -> Vec<Vec<Step>> {
                 places.push(place);
                 continue;
             }
-            places.extend(ours.into_iter().map(|n| {
-                [place.clone(), vec![key("hooks"), Step::Index(n)]].concat()
-            }));
+            places.extend(
+                ours.into_iter()
+                    .map(|n| [place.clone(), vec![key("hooks"), Step::Index(n)]].concat()),
+            );
         }
     }
     places
@@ -320,9 +321,10 @@ fn container_of(value: &Value<'_>) -> Option<Container> {
             let items = list.elements.iter().map(|it| (it.start(), it.end())).collect();
             Some(Container { open: list.start(), close: list.end() - 1, items })
         }
-        Value::StringLit(_) | Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => {
-            None
-        }
+        Value::StringLit(_)
+        | Value::NumberLit(_)
+        | Value::BooleanLit(_)
+        | Value::NullKeyword(_) => None,
     }
 }
 

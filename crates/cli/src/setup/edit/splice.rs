@@ -3,8 +3,8 @@
 //! The two undo each other: an item goes behind the last one and follows the user's habit with
 //! commas, so that from what stands there it can be told what stood there before.
 
-use super::node::Layout;
 use super::newline;
+use super::node::Layout;
 
 /// An object or a list: where its brackets stand, and its items.
 #[derive(Clone, Debug)]
@@ -70,7 +70,9 @@ pub(super) fn insert(
         false => format!("{base}{unit}"),
     };
     let item = match spread {
-        true => format!("{nl}{indent}{}", item(Some(Layout { newline: nl, indent: &indent, unit }))),
+        true => {
+            format!("{nl}{indent}{}", item(Some(Layout { newline: nl, indent: &indent, unit })))
+        }
         false => format!(" {}", item(None)),
     };
     let Gap { mark, comma, .. } = gap(text, end, *close);
@@ -92,7 +94,8 @@ fn insert_first(
     let item = if whole.contains('\n') || whole.len() == 2 {
         let indent = format!("{base}{unit}");
         let item = item(Some(Layout { newline: nl, indent: &indent, unit }));
-        let end = if text[mark..*close].contains('\n') { String::new() } else { format!("{nl}{base}") };
+        let end =
+            if text[mark..*close].contains('\n') { String::new() } else { format!("{nl}{base}") };
         format!("{nl}{indent}{item}{end}")
     } else {
         item(None)

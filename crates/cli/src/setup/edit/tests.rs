@@ -17,7 +17,8 @@ fn servers(agent: &str) -> Edit {
 fn hooks(agent: &str) -> Edit {
     let slot = |event, ours: &str, matcher: Option<&str>| {
         let command = format!("baton hook {ours} --agent {agent} --client claude-code");
-        let hook = Node::object([("type", Node::text("command")), ("command", Node::text(command))]);
+        let hook =
+            Node::object([("type", Node::text("command")), ("command", Node::text(command))]);
         let hooks = ("hooks", Node::List(vec![hook]));
         let node = match matcher {
             Some(matcher) => Node::object([("matcher", Node::text(matcher)), hooks]),
@@ -25,7 +26,10 @@ fn hooks(agent: &str) -> Edit {
         };
         Slot::Hook { event, node }
     };
-    let line = Node::object([("type", Node::text("command")), ("command", Node::text("baton statusline"))]);
+    let line = Node::object([
+        ("type", Node::text("command")),
+        ("command", Node::text("baton statusline")),
+    ]);
     Edit::Json(vec![
         slot("Stop", "stop", None),
         slot("PreToolUse", "pre-tool-use", Some("Edit|Write")),
@@ -79,7 +83,9 @@ fn a_server_is_put_behind_the_others_in_the_manner_of_the_file() {
     check(
         &servers("a"),
         "{ \"x\": 1 }",
-        expect![[r#"{ "x": 1, "mcpServers": {"baton": {"command": "baton", "args": ["mcp", "--agent", "a"]}} }"#]],
+        expect![[
+            r#"{ "x": 1, "mcpServers": {"baton": {"command": "baton", "args": ["mcp", "--agent", "a"]}} }"#
+        ]],
     );
 }
 
@@ -150,10 +156,14 @@ fn a_table_goes_behind_everything_or_among_those_of_one_line() {
 #[test]
 fn another_agent_changes_ours_in_place_and_what_the_user_added_to_it_stays() {
     let first = servers("a").put(Some("{\"mcpServers\": {}}")).expect("a text");
-    let theirs = first.replace("\"command\": \"baton\"", "\"env\": {\"A\": \"1\"}, \"command\": \"baton\"");
+    let theirs =
+        first.replace("\"command\": \"baton\"", "\"env\": {\"A\": \"1\"}, \"command\": \"baton\"");
     let second = servers("b").put(Some(&theirs)).expect("a text");
     assert_eq!(second, theirs.replace("\"a\"", "\"b\""));
-    assert_eq!(servers("b").take(&second, Some("{\"mcpServers\": {}}")), Ok(Some("{\"mcpServers\": {}}".to_owned())));
+    assert_eq!(
+        servers("b").take(&second, Some("{\"mcpServers\": {}}")),
+        Ok(Some("{\"mcpServers\": {}}".to_owned()))
+    );
     let first = hooks("a").put(None).expect("a text");
     let second = hooks("b").put(Some(&first)).expect("a text");
     assert_eq!(second, first.replace("--agent a", "--agent b"));
@@ -194,7 +204,8 @@ fn what_cannot_be_understood_is_named_with_its_line() {
         line 2: extra `=`, expected nothing
         line 1: `mcp_servers` cannot hold a server; expected a table
         line 2: <!-- baton:begin --> without <!-- baton:end --> after it
-        line 2: <!-- baton:end --> without <!-- baton:begin --> before it"#]].assert_eq(&told.join("\n"));
+        line 2: <!-- baton:end --> without <!-- baton:begin --> before it"#]]
+    .assert_eq(&told.join("\n"));
 }
 
 #[test]
@@ -210,9 +221,14 @@ fn a_file_that_is_ours_alone_goes() {
 #[test]
 fn what_the_user_adds_around_ours_stays() {
     let put = BLOCK.put(Some("# Mine\n")).expect("a text");
-    assert_eq!(BLOCK.take(&format!("{put}More.\n"), Some("# Mine\n")), Ok(Some("# Mine\nMore.\n".into())));
+    assert_eq!(
+        BLOCK.take(&format!("{put}More.\n"), Some("# Mine\n")),
+        Ok(Some("# Mine\nMore.\n".into()))
+    );
     let put = table("a").put(Some("x = 1\n")).expect("a text");
-    let theirs = format!("{put}env = {{ A = \"1\" }} # with ours\n\n# Later.\n[y]\nz = 2\n[mcp_servers.baton.more]\nb = 1\n");
+    let theirs = format!(
+        "{put}env = {{ A = \"1\" }} # with ours\n\n# Later.\n[y]\nz = 2\n[mcp_servers.baton.more]\nb = 1\n"
+    );
     let left = table("a").take(&theirs, Some("x = 1\n")).expect("a text").expect("a file");
     expect![[r#"
         x = 1
@@ -223,7 +239,10 @@ fn what_the_user_adds_around_ours_stays() {
     "#]]
     .assert_eq(&left);
     let put = hooks("a").put(Some("{}")).expect("a text");
-    let theirs = put.replace("\"hooks\": [\n          {", "\"hooks\": [\n          {\"type\": \"command\", \"command\": \"mine\"},\n          {");
+    let theirs = put.replace(
+        "\"hooks\": [\n          {",
+        "\"hooks\": [\n          {\"type\": \"command\", \"command\": \"mine\"},\n          {",
+    );
     assert_ne!(put, theirs);
     let left = hooks("b").take(&theirs, Some("{}")).expect("a text").expect("a file");
     expect![[r#"
@@ -245,7 +264,8 @@ fn what_the_user_adds_around_ours_stays() {
               }
             ]
           }
-        }"#]].assert_eq(&left);
+        }"#]]
+    .assert_eq(&left);
 }
 
 /// A text as users write them, and one that a colleague's editor would.

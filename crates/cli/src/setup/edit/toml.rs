@@ -108,7 +108,8 @@ pub(super) fn take(text: &str, server: &Server) -> Result<String, Wrong> {
     match find(&left, server.among) {
         Ok(None) => Ok(left),
         Ok(Some(_)) | Err(_) => {
-            let why = format!("cannot take the server {SERVER} out without harm; remove it by hand");
+            let why =
+                format!("cannot take the server {SERVER} out without harm; remove it by hand");
             Err(Wrong::at(text, found.name, why))
         }
     }
@@ -192,7 +193,8 @@ fn find(text: &str, among: &str) -> Result<Option<Found>, Wrong> {
     let Some((name, ours)) = ours else {
         return Ok(None);
     };
-    let mut found = Found { name: name.span().start, braces: braces(text, among)?, ..Found::default() };
+    let mut found =
+        Found { name: name.span().start, braces: braces(text, among)?, ..Found::default() };
     found.parts.push(name.span());
     collect(ours, &mut found.parts);
     let fields = ours.get_ref().as_table();
