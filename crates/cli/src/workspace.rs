@@ -263,7 +263,7 @@ pub(crate) fn current_folder() -> Result<PathBuf, Failure> {
 }
 
 /// One spelling for each folder, so that two verbs never think of two sockets.
-fn resolved(root: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn resolved(root: &Path) -> Result<PathBuf, Failure> {
     root.canonicalize().map_err(|error| {
         let sentence = format!("cannot read {}: {error}", root.display());
         Failure::failed(sentence, "check the folder's permissions")

@@ -1,5 +1,7 @@
 //! Whether the clients that were set up still have all that belongs to it.
 
+use std::path::Path;
+
 use super::Finding;
 use crate::failure::Failure;
 use crate::setup::{self, Client, Homes, Planned, Scope, Site, in_path};
@@ -49,6 +51,12 @@ fn state(site: &Site) -> Result<Option<Finding>, Failure> {
         Scope::Project(_) => ("", "in this workspace"),
         Scope::Global => (" --global", "for all that you do"),
     };
+    let program = Path::new(&wish.word.program);
+    if program.is_absolute() && !program.exists() {
+        let sentence = format!("the files of {name} call {}, which is gone", program.display());
+        let hint = format!("run `baton setup {name}{option}` again");
+        return Ok(Some(Finding::problem(CHECK, sentence, hint)));
+    }
     if lacking.is_empty() {
         return Ok(Some(Finding::ok(CHECK, format!("{name} is set up {whole}"))));
     }
@@ -56,8 +64,8 @@ fn state(site: &Site) -> Result<Option<Finding>, Failure> {
         // Files that a colleague set up and that came with the project, or that hold no more.
         return Ok(None);
     }
-    let shown = |(it, why): &&(setup::Done, Option<String>)| {
-        let why = why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    let shown = |(it, why): &&(setup::Done, Option<Failure>)| {
+        let why = why.as_ref().map(|why| format!(" ({})", why.sentence)).unwrap_or_default();
         format!("{}{why}", site.shown(&it.path))
     };
     let files: Vec<_> = lacking.iter().map(shown).collect();

@@ -170,14 +170,13 @@ fn disk(workspace: &Workspace) -> Finding {
     };
     let mib = free / MIB;
     let hint = "make room: `baton audit prune` drops records that are past their time";
-    match free {
-        free if free < SPACE_OUT => {
-            Finding::problem(CHECK, format!("only {mib} MiB are free on its disk"), hint)
-        }
-        free if free < SPACE_LOW => {
-            Finding::warning(CHECK, format!("only {mib} MiB are free on its disk"), hint)
-        }
-        _ => Finding::ok(CHECK, format!("{mib} MiB are free on its disk")),
+    let sentence = format!("{mib} MiB are free on its disk");
+    if free < SPACE_OUT {
+        Finding::problem(CHECK, sentence, hint)
+    } else if free < SPACE_LOW {
+        Finding::warning(CHECK, sentence, hint)
+    } else {
+        Finding::ok(CHECK, sentence)
     }
 }
 

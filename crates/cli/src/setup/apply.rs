@@ -77,7 +77,7 @@ pub(crate) fn setup(site: &Site, wish: &Wish) -> Result<Vec<Done>, Failure> {
 }
 
 /// Tells what setup would do, and does nothing. A file that stands in the way is told with why.
-pub(crate) fn check(site: &Site, wish: &Wish) -> Result<Vec<(Done, Option<String>)>, Failure> {
+pub(crate) fn check(site: &Site, wish: &Wish) -> Result<Vec<(Done, Option<Failure>)>, Failure> {
     let folder = site.receipts();
     let receipt = Receipt::read(&folder, site.client)?;
     let mut found = Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn check(site: &Site, wish: &Wish) -> Result<Vec<(Done, Option<String
         });
         found.push(match planned {
             Ok(planned) => (Done { path, what, planned }, None),
-            Err(failure) => (Done { path, what, planned: Planned::Write }, Some(failure.sentence)),
+            Err(failure) => (Done { path, what, planned: Planned::Write }, Some(failure)),
         });
     }
     Ok(found)
@@ -162,7 +162,8 @@ fn record(
     wish: &Wish,
     old: Option<&Receipt>,
 ) -> Result<Receipt, Failure> {
-    let mut new = Receipt { agent: wish.agent.clone(), files: Vec::new() };
+    let program = wish.word.program.clone();
+    let mut new = Receipt { agent: wish.agent.clone(), program, files: Vec::new() };
     let old_entries = old.map(|old| old.files.as_slice()).unwrap_or_default();
     for plan in plans {
         let wrote = hash(&plan.text);

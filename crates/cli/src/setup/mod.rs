@@ -110,11 +110,12 @@ impl Site {
 
     /// What was wished for when it was set up; what one would wish for if it was not.
     pub(crate) fn wish(&self) -> Result<Wish, Failure> {
-        let agent = match Receipt::read(&self.receipts(), self.client)? {
-            Some(receipt) => receipt.agent,
-            None => self.client.agent()?,
-        };
-        Ok(Wish { agent, word: Word::of(&self.scope) })
+        Ok(match Receipt::read(&self.receipts(), self.client)? {
+            Some(Receipt { agent, program, .. }) => {
+                Wish { agent, word: Word { program, warning: None } }
+            }
+            None => Wish { agent: self.client.agent()?, word: Word::of(&self.scope) },
+        })
     }
 
     /// A path as people know it.

@@ -20,6 +20,8 @@ const BYTES_MAX: u64 = 1024 * 1024;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Receipt {
     pub(crate) agent: AgentId,
+    /// How its files call `baton`.
+    pub(crate) program: String,
     pub(crate) files: Vec<Entry>,
 }
 

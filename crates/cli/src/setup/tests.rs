@@ -172,7 +172,8 @@ fn what_the_user_changes_after_setup_stays() {
     setup(&site, &wish("reviewer")).expect("a setup");
     assert!(place.read(".mcp.json").contains("\"reviewer\""));
     let removed = remove(&site, &wish("claude-code")).expect("a removal");
-    let expected = "{\n  \"mcpServers\": {\n    \"web\": {\"command\": \"w\"},\n    \"db\": {\"command\": \"db\"}\n  }\n}\n";
+    let expected = "{\n  \"mcpServers\": {\n    \"web\": {\"command\": \"w\"},\n    \
+                    \"db\": {\"command\": \"db\"}\n  }\n}\n";
     assert_eq!(place.read(".mcp.json"), expected);
     assert_eq!(place.read("CLAUDE.md"), "# Rules\n\nNever push.\n");
     assert_eq!(place.read(".claude/skills/baton/SKILL.md"), "mine now\n");

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::args::Global;
 use crate::failure::{Exit, Failure};
 use crate::identity::Identity;
-use crate::setup::{self, Client, Done, Fate, Homes, Planned, Scope, Site, Wish};
+use crate::setup::{self, Client, Done, Fate, Homes, Planned, Scope, Site, Wish, Word};
 use crate::show::Output;
 use crate::show::table::Table;
-use crate::workspace::{Workspace, current_folder};
+use crate::workspace::{Workspace, current_folder, resolved};
 
 /// Make a coding agent work with Baton
 ///
@@ -62,18 +62,18 @@ impl Setup {
             let hint = "a session is never the operator: give it a name of its own";
             return Err(Failure::usage("--agent: operator is no agent's name", hint));
         }
-        let (workspace, created) = match found {
+        let (mut workspace, is_missing) = match found {
             Ok(workspace) => (Some(workspace), false),
-            Err(failure) if self.global && failure.exit == Exit::NotFound => (None, false),
+            Err(failure) if failure.exit != Exit::NotFound => return Err(failure),
+            Err(_) if self.global => (None, false),
             Err(failure) if self.remove || global.workspace.is_some() => return Err(failure),
-            Err(_) if self.check => (None, false),
-            Err(_) => Workspace::create(".".as_ref()).map(|(made, new)| (Some(made), new))?,
+            Err(_) => (None, true),
         };
         let here = workspace.as_ref().map(|workspace| workspace.root().to_owned());
         let scope = match (self.global, &here) {
             (true, _) => Scope::Global,
             (false, Some(root)) => Scope::Project(root.clone()),
-            (false, None) => Scope::Project(current_folder()?),
+            (false, None) => Scope::Project(resolved(&current_folder()?)?),
         };
         let site = Site { client, scope, homes, here };
         let mut wish = site.wish()?;
@@ -84,8 +84,15 @@ impl Setup {
         if self.check {
             return check(&site, &wish, workspace.is_some(), out);
         }
-        let made = Made { workspace, created };
-        made.run(&site, &wish, out)
+        // Where a file is in the way, not even a workspace is made.
+        if let Some(failure) = setup::check(&site, &wish)?.into_iter().find_map(|(_, why)| why) {
+            return Err(failure);
+        }
+        if is_missing {
+            workspace = Some(Workspace::create(".".as_ref())?.0);
+        }
+        wish.word = Word::of(&site.scope);
+        Made { workspace, created: is_missing }.run(&site, &wish, out)
     }
 }
 
@@ -181,7 +188,7 @@ fn check(site: &Site, wish: &Wish, is_workspace: bool, out: Output) -> Result<()
     for (done, why) in setup::check(site, wish)? {
         if done.planned == Planned::Write {
             let mut row = row(site, &done, "missing");
-            row["why"] = json!(why);
+            row["why"] = json!(why.map(|failure| failure.sentence));
             missing.push(row);
         }
     }

@@ -52,7 +52,9 @@ impl Bench {
             "XDG_CONFIG_HOME",
             "XDG_STATE_HOME",
         ];
-        clients.into_iter().for_each(|name| drop(command.env_remove(name)));
+        for name in clients {
+            command.env_remove(name);
+        }
         command.env("HOME", self.at("home")).env("PATH", self.at("bin"));
         command
     }
@@ -209,7 +211,8 @@ fn what_is_written_is_what_the_clients_read() {
 #[test]
 fn a_users_own_settings_outlive_setup_and_removal() {
     let bench = Bench::new();
-    let settings = "\u{feff}{\r\n\t// My rules.\r\n\t\"permissions\": {\"allow\": [\"Bash(ls:*)\"]},\r\n\
+    let settings = "\u{feff}{\r\n\t// My rules.\r\n\
+                    \t\"permissions\": {\"allow\": [\"Bash(ls:*)\"]},\r\n\
                     \t\"statusLine\": {\"type\": \"command\", \"command\": \"mine\"},\r\n\
                     \t\"hooks\": {\"Stop\": []},\r\n}";
     bench.file("project/.claude/settings.json", settings);
@@ -266,6 +269,7 @@ fn a_file_in_the_way_is_told_and_nothing_is_written() {
     assert!(said.contains("cannot change .codex/config.toml: line 2: duplicate key"), "{said}");
     assert!(said.contains("nothing was written"), "{said}");
     assert_eq!(bench.files(), ["project/.codex/config.toml"]);
+    assert!(!bench.at("project/.baton").exists());
     let check = bench.run(&["setup", "codex", "--check"]);
     assert!(check.out.contains("line 2: duplicate key"), "{check}");
     assert!(bench.run(&["setup", "codex", "--agent", "operator"]).fails(2).contains("operator"));

@@ -350,10 +350,9 @@ fn within<T>(
     for step in place {
         at = at.and_then(|value| {
             let index = index(value, step)?;
-            match value {
-                Value::Object(object) => Some(&object.properties[index].value),
-                Value::Array(list) => Some(&list.elements[index]),
-                _ => None,
+            match step {
+                Step::Key(_) => value.as_object().map(|object| &object.properties[index].value),
+                Step::Index(_) => value.as_array().map(|list| &list.elements[index]),
             }
         });
     }

@@ -10,7 +10,8 @@ const agent = "AGENT"
 const LIMIT_MS = 5000
 const EDITORS = new Set(["edit", "write", "patch", "multiedit", "apply_patch"])
 
-// Baton reads one JSON object and answers with {"deny": "...", "context": "..."}, or with nothing.
+// Baton reads one JSON object and answers with nothing, or with one of "deny" (do not run the tool),
+// "context" (what the model should know) and "go_on" (what it should read before it stops).
 function ask(event, about) {
   return new Promise((resolve) => {
     let said = ""
@@ -73,7 +74,7 @@ const after = (about, session, tool) =>
   ask("post-tool-use", about("PostToolUse", session, { tool_name: tool }))
 
 // OpenCode 1
-async function server({ directory }) {
+async function server({ client, directory }) {
   const { about, hear, begin, forget, texts } = memory(directory)
   const children = new Set()
   return {
@@ -99,7 +100,10 @@ async function server({ directory }) {
       } else if (event.type === "session.idle") {
         const child = children.has(session)
         const [verb, name] = child ? ["subagent-stop", "SubagentStop"] : ["stop", "Stop"]
-        await ask(verb, about(name, session))
+        const { go_on } = await ask(verb, about(name, session))
+        // Not awaited: the answer to it is a turn of its own, which ends with this event again.
+        const body = { parts: [{ type: "text", text: go_on }] }
+        if (go_on) client.session.prompt({ path: { id: session }, body }).catch(() => {})
       } else if (event.type === "session.deleted") {
         forget(session)
         if (!children.delete(session)) await ask("stop", about("SessionEnd", session))
