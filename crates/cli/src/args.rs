@@ -116,7 +116,7 @@ const THEMES: &[(&str, &[&str])] = &[
     ),
     ("Workflows", &["workflow", "fail", "signal"]),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
-    ("Coding agents", &["mcp", "switch", "packet"]),
+    ("Coding agents", &["setup", "doctor", "mcp", "switch", "packet"]),
     ("Tags in files", &["tag", "await-tag", "alert", "run", "work", "attach"]),
     ("Look", &["list", "show", "replay", "flow", "logs", "events", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),

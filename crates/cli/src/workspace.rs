@@ -22,7 +22,7 @@ use crate::failure::{Exit, Failure};
 use crate::show::text::cut;
 
 /// The folder inside a workspace that holds configuration and data.
-const FOLDER: &str = ".baton";
+const FOLDER: &str = Workspace::FOLDER;
 
 /// How long a coordinator that a verb started stays without being asked anything.
 const IDLE_AFTER: Duration = Duration::from_secs(30 * 60);
@@ -88,6 +88,9 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
+    /// The folder inside it that holds configuration and data.
+    pub(crate) const FOLDER: &str = ".baton";
+
     /// Finds the workspace: the one that was named, or the nearest above the current folder.
     pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
         let here = current_folder()?;
@@ -260,7 +263,7 @@ pub(crate) fn current_folder() -> Result<PathBuf, Failure> {
 }
 
 /// One spelling for each folder, so that two verbs never think of two sockets.
-fn resolved(root: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn resolved(root: &Path) -> Result<PathBuf, Failure> {
     root.canonicalize().map_err(|error| {
         let sentence = format!("cannot read {}: {error}", root.display());
         Failure::failed(sentence, "check the folder's permissions")

@@ -34,6 +34,8 @@ mod runs;
 mod secrets;
 #[path = "cli/service.rs"]
 mod service;
+#[path = "cli/setup.rs"]
+mod setup;
 #[path = "cli/shop.rs"]
 mod shop;
 #[path = "cli/switch.rs"]

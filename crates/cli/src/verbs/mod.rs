@@ -11,6 +11,7 @@ mod backup;
 mod cancel;
 mod completions;
 mod demo;
+mod doctor;
 mod draft;
 mod escalate;
 mod events;
@@ -39,6 +40,7 @@ mod rows;
 mod run;
 mod secrets;
 mod serve;
+mod setup;
 mod show;
 mod start;
 mod stats;
@@ -97,6 +99,8 @@ pub(crate) enum Verb {
     Switch(Box<switch::Switch>),
     Packet(Box<packet::Packet>),
     Mcp(mcp::Mcp),
+    Setup(setup::Setup),
+    Doctor(doctor::Doctor),
     Tag(tag::Tag),
     AwaitTag(await_tag::AwaitTag),
     Alert(alert::Alert),
@@ -150,6 +154,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Mcp(mcp) => mcp.run(&global),
         Verb::Secrets(secrets) => secrets.run(Workspace::find(global.workspace.as_deref()), out),
+        Verb::Setup(setup) => setup.run(&global, out),
+        Verb::Doctor(doctor) => doctor.run(&global, out),
         Verb::Tag(tag) => of_tags(&global, |ground| tag.run(ground, &global, out)),
         Verb::AwaitTag(wait) => of_tags(&global, |ground| wait.run(ground, out)),
         Verb::Alert(alert) => of_tags(&global, |ground| alert.run(ground, &global, out)),

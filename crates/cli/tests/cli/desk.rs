@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// What must not leak from the developer's terminal into a test.
-const OWN: [&str; 12] = [
+pub(crate) const OWN: [&str; 12] = [
     "BATON_TOKEN",
     "BATON_AGENT",
     "BATON_FENCE",
@@ -113,7 +113,7 @@ impl std::fmt::Display for Ran {
 }
 
 impl Ran {
-    fn new<S: AsRef<OsStr>>(output: Output, args: &[S]) -> Self {
+    pub(crate) fn new<S: AsRef<OsStr>>(output: Output, args: &[S]) -> Self {
         Self {
             args: args.iter().map(|arg| arg.as_ref().to_string_lossy().into_owned()).collect(),
             exit: output.status.code(),
