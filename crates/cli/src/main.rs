@@ -9,10 +9,12 @@ mod client;
 mod demo;
 mod evidence;
 mod failure;
+mod hook;
 mod identity;
 mod launch;
 mod line;
 mod place;
+mod prime;
 mod session;
 mod shelf;
 mod show;
@@ -30,6 +32,9 @@ use clap::FromArgMatches;
 use crate::args::Cli;
 
 fn main() -> ExitCode {
+    if let Some(done) = hook::quick(std::env::args_os()) {
+        return done;
+    }
     let read = args::command().try_get_matches();
     let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,

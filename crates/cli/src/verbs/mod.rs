@@ -20,6 +20,7 @@ mod goto;
 mod guard;
 mod health;
 mod holder;
+mod hook;
 mod import;
 mod inbox;
 mod init;
@@ -30,6 +31,7 @@ mod machine;
 mod packet;
 mod pass;
 mod passed;
+mod prime;
 mod proof;
 mod reached;
 mod reassign;
@@ -53,6 +55,7 @@ mod wait;
 mod work;
 mod workflow;
 
+pub(crate) use packet::keep_own;
 pub(crate) use rows::word_of;
 
 use clap::Subcommand;
@@ -95,6 +98,9 @@ pub(crate) enum Verb {
     Artifact(artifact::Artifact),
     Switch(Box<switch::Switch>),
     Packet(Box<packet::Packet>),
+    Prime(prime::Prime),
+    Hook(hook::Hook),
+    Statusline(hook::Statusline),
     Tag(tag::Tag),
     AwaitTag(await_tag::AwaitTag),
     Alert(alert::Alert),
@@ -146,6 +152,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Bench(bench) => bench.run(out),
         Verb::Switch(switch) => switch.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),
+        Verb::Prime(prime) => prime.run(global, out),
+        Verb::Hook(hook) => hook.run(global),
+        Verb::Statusline(statusline) => statusline.run(global),
         Verb::Secrets(secrets) => secrets.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Tag(tag) => of_tags(&global, |ground| tag.run(ground, &global, out)),
         Verb::AwaitTag(wait) => of_tags(&global, |ground| wait.run(ground, out)),
