@@ -177,8 +177,12 @@ pub(crate) fn held(hold: &HoldView, now: Timestamp, size: Size) -> String {
     if hold.waits_for.is_some() {
         text.push_str(", suspended until a decision comes back");
     }
-    if !hold.locks.is_empty() {
-        let _ = write!(text, ", {} files locked", hold.locks.len());
+    match hold.locks.len() {
+        0 => (),
+        1 => text.push_str(", 1 file locked"),
+        many => {
+            let _ = write!(text, ", {many} files locked");
+        }
     }
     text
 }

@@ -188,9 +188,8 @@ fn furnished(workspace: &Workspace) -> Result<(), Failure> {
     let taken = ask(Caller::OperatorAs(coder), accept)?;
     let held = json!({ "workflow": taken.workflow, "handoff": passed[0], "fence": taken.fence });
     let holds = workspace.run().join("holds");
-    let written = fs::create_dir_all(&holds).and_then(|()| {
-        fs::write(holds.join("coder.json"), json!({ "holds": [held] }).to_string())
-    });
+    let written = fs::create_dir_all(&holds)
+        .and_then(|()| fs::write(holds.join("coder.json"), json!({ "holds": [held] }).to_string()));
     written.map_err(|error| Failure::failed(error.to_string(), "see that there is room"))
 }
 
@@ -200,8 +199,10 @@ fn refused(failure: Failure) -> BenchError {
 
 /// The report for people.
 pub(super) fn table(report: &Report) -> String {
-    let mut text = format!("{:<28} {:>10} {:>10} {:>8}\n", "hook", "median ms", "worst ms", "bytes");
-    for Row { hook, median_ms, worst_ms, answered } in std::iter::once(&report.bare).chain(&report.hooks)
+    let mut text =
+        format!("{:<28} {:>10} {:>10} {:>8}\n", "hook", "median ms", "worst ms", "bytes");
+    for Row { hook, median_ms, worst_ms, answered } in
+        std::iter::once(&report.bare).chain(&report.hooks)
     {
         let _ = writeln!(text, "{hook:<28} {median_ms:>10.1} {worst_ms:>10.1} {answered:>8}");
     }

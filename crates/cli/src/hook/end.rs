@@ -58,8 +58,8 @@ impl Scene {
         }
         text.push_str(&format!(
             "If it is done, return_handoff (`baton return HANDOFF --fence N{suffix}`) or, for the \
-             whole, `baton complete WORKFLOW --fence N{suffix}`; if it goes on, report_progress; if \
-             it cannot be done, return it as failed. If it is meant to wait, stop again."
+             whole, `baton complete WORKFLOW --fence N{suffix}`; if it goes on, report_progress; \
+             if it cannot be done, return it as failed. If it is meant to wait, stop again."
         ));
         Said::GoOn(text)
     }
@@ -175,6 +175,7 @@ async fn has_written(wire: &mut Wire, agent: &AgentId, hold: &HoldView) -> bool 
     let made = wire.read::<Made>(&path).await;
     let written = wire.read::<BTreeMap<String, Written>>(&format!("{path}/variables")).await;
     let (Some(made), Some(written)) = (made, written) else { return true };
-    let made = made.artifacts.iter().any(|one| one.created_by == *agent && one.created_at >= hold.since);
+    let made =
+        made.artifacts.iter().any(|one| one.created_by == *agent && one.created_at >= hold.since);
     made || written.values().any(|one| one.by == *agent && one.at >= hold.since)
 }

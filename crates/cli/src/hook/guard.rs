@@ -89,15 +89,17 @@ fn refusal(lock: &LockView, more: usize, now: Timestamp) -> String {
     format!(
         "{path}{more} is locked by {by}: {shared}workflow {work}, fence {fence}, lapses {ends}. Do \
          not write it by other means. Ask {by} for it with handoff_to_agent (`baton pass --to {by} \
-         --reason \"I need {path}\"`), ask somebody above with escalate_handoff (`baton escalate`), \
-         or do other work until it is unlocked."
+         --reason \"I need {path}\"`), ask somebody above with escalate_handoff (`baton \
+         escalate`), or do other work until it is unlocked."
     )
 }
 
 fn stale(gone: &Gone, idle: bool) -> String {
     let what = lost(gone);
     let how = match idle {
-        true => "Stop, and tell the person what is left undone; edits are refused until they answer",
+        true => {
+            "Stop, and tell the person what is left undone; edits are refused until they answer"
+        }
         false => "Undo nothing and write no more for it; edits for what you still hold may go on",
     };
     format!("{what}. {how}. `list_inbox` shows what is yours.")

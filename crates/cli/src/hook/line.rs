@@ -32,12 +32,16 @@ pub(super) fn read(words: impl Iterator<Item = OsString>) -> Option<Line> {
             return None;
         }
         let (name, value) = match word.split_once('=') {
-            Some((name, value)) if name.starts_with("--") => (name.to_owned(), Some(value.to_owned())),
+            Some((name, value)) if name.starts_with("--") => {
+                (name.to_owned(), Some(value.to_owned()))
+            }
             Some(_) | None => (word, None),
         };
         let mut value = || value.clone().or_else(|| words.next()).unwrap_or_default();
         let read = match name.as_str() {
-            "--agent" => value().parse::<AgentId>().map(|agent| session.agent = Some(agent)).is_ok(),
+            "--agent" => {
+                value().parse::<AgentId>().map(|agent| session.agent = Some(agent)).is_ok()
+            }
             "--client" => value().parse().map(|client| program = Some(client)).is_ok(),
             "--workspace" => {
                 session.workspace = Some(PathBuf::from(value()));
@@ -74,13 +78,22 @@ mod tests {
         assert_eq!(read("baton statusline --agent coder"), Some(Line::Statusline(coder.clone())));
         let codex = Some(Line::Hook(Moment::Stop, Some(Program::Codex), coder));
         assert_eq!(read("baton hook stop --client codex --agent coder"), codex);
-        for senseless in ["hook", "hook stopp", "hook stop --client vi", "hook stop --agent", "hook \
-                          stop now", "hook stop --agent A!", "hook stop --x", "statusline x"]
-        {
+        for senseless in [
+            "hook",
+            "hook stopp",
+            "hook stop --client vi",
+            "hook stop --agent",
+            "hook \
+                          stop now",
+            "hook stop --agent A!",
+            "hook stop --x",
+            "statusline x",
+        ] {
             let line = read(&format!("baton {senseless}"));
             assert!(matches!(line, Some(Line::Senseless(_))), "{senseless}: {line:?}");
         }
-        for other in ["baton", "baton inbox", "baton hook --help", "baton hook stop -h", "baton -q"] {
+        for other in ["baton", "baton inbox", "baton hook --help", "baton hook stop -h", "baton -q"]
+        {
             assert_eq!(read(other), None, "{other}");
         }
         for word in Moment::WORDS {

@@ -73,12 +73,7 @@ impl Scene {
     }
 
     /// Holds that were taken away since the session last heard; from now on it knows.
-    async fn newly_gone(
-        &self,
-        wire: &mut Wire,
-        inbox: &Inbox,
-        memory: &mut Memory,
-    ) -> Vec<Gone> {
+    async fn newly_gone(&self, wire: &mut Wire, inbox: &Inbox, memory: &mut Memory) -> Vec<Gone> {
         let agent = &self.identity.agent;
         let mut held = holds::accepted(&self.workspace, agent);
         held.retain(|held| !memory.known_gone.contains(&held.key()));
@@ -106,9 +101,10 @@ fn news(inbox: &Inbox) -> impl Iterator<Item = (String, String)> {
         let answer = "accept_handoff, reject_handoff or defer_handoff";
         (key(line, "came"), format!("{} ({answer})", prime::received(line, SIZE)))
     });
-    let back = inbox.results.iter().map(move |line| {
-        (key(line, "back"), format!("came back: {}", prime::sent(line, SIZE)))
-    });
+    let back = inbox
+        .results
+        .iter()
+        .map(move |line| (key(line, "back"), format!("came back: {}", prime::sent(line, SIZE))));
     came.chain(back)
 }
 

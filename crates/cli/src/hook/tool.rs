@@ -31,8 +31,10 @@ pub(super) fn edit(name: &str, input: &Value) -> Edit {
     // Tools of MCP servers are named `mcp__SERVER__TOOL`.
     let bare = name.rsplit("__").next().unwrap_or(name).to_ascii_lowercase();
     let mut files = match bare.as_str() {
-        "edit" | "write" | "multiedit" | "notebookedit" | "write_file" | "replace" | "edit_file"
-        | "create_file" | "move_file" | "create" | "str_replace" | "insert" => named(input),
+        "edit" | "write" | "multiedit" | "notebookedit" | "write_file" | "replace"
+        | "edit_file" | "create_file" | "move_file" | "create" | "str_replace" | "insert" => {
+            named(input)
+        }
         "str_replace_based_edit_tool" | "str_replace_editor" => {
             let looks = input.get("command").and_then(Value::as_str) == Some("view");
             if looks { Vec::new() } else { named(input) }
@@ -69,7 +71,9 @@ fn patch_in(input: &Value) -> String {
     };
     match input {
         Value::String(patch) => patch.clone(),
-        input => PATCHES.iter().find_map(|place| input.get(*place).and_then(text)).unwrap_or_default(),
+        input => {
+            PATCHES.iter().find_map(|place| input.get(*place).and_then(text)).unwrap_or_default()
+        }
     }
 }
 
@@ -104,7 +108,8 @@ mod tests {
 
     #[test]
     fn every_programs_tools_say_what_they_write() {
-        let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** Add File: b.rs\n+z\n\
+        let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n\
+                     *** Add File: b.rs\n+z\n\
                      *** Move to: c.rs\n*** Delete File: d.rs\n*** End Patch\n";
         let diff = "--- a/src/a.rs\t2026\n+++ b/src/a.rs\n@@ -1 +1 @@\n-x\n+y\n\
                     --- /dev/null\n+++ b/new.rs\n";
@@ -118,7 +123,11 @@ mod tests {
             ("replace", json!({ "file_path": "g", "old_string": "" }), "g"),
             ("edit", json!({ "filePath": "o" }), "o"),
             ("apply_patch", json!({ "command": patch }), "src/a.rs b.rs c.rs d.rs"),
-            ("apply_patch", json!({ "command": ["apply_patch", patch] }), "src/a.rs b.rs c.rs d.rs"),
+            (
+                "apply_patch",
+                json!({ "command": ["apply_patch", patch] }),
+                "src/a.rs b.rs c.rs d.rs",
+            ),
             ("apply_patch", json!({ "patchText": patch }), "src/a.rs b.rs c.rs d.rs"),
             ("apply_patch", json!(patch), "src/a.rs b.rs c.rs d.rs"),
             ("Bash", json!({ "command": shell }), "src/a.rs b.rs c.rs d.rs"),

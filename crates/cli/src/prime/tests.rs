@@ -1,7 +1,7 @@
 //! The page of a small workspace, and that of a huge one.
 
 use baton_context::Tokenizer;
-use expect_test::expect;
+use expect_test::expect_file;
 use serde_json::{Value, json};
 
 use super::*;
@@ -24,9 +24,10 @@ fn handoff(n: usize, words: &str) -> Value {
 }
 
 fn hold(n: usize, words: &str) -> Value {
+    let due = Timestamp::from_micros(now().as_micros() + 20 * 60 * 1_000_000);
     json!({
         "agent": "coder", "workflow": id(n), "title": words, "fence": 4, "handoff": id(n + 1),
-        "since": now(), "owner": false, "due": Timestamp::from_micros(now().as_micros() + 1_200_000_000),
+        "since": now(), "owner": false, "due": due,
         "waits_for": null, "progress": words, "locks": ["a.rs"],
     })
 }
@@ -55,24 +56,7 @@ fn known(many: usize, words: &str) -> Known {
 #[test]
 fn a_small_workspace_is_told_whole() {
     let page = known(1, "Add a \"login\"\n# page").page(now(), |_| true);
-    expect![[r##"
-        # Baton: you are coder
-        ## Waits for your answer: 1
-        - 00000001 from planner, delegation, high: "Add a 'login' # page", because "Add a 'login' # page"
-        ## Waits until you have room: 1
-        - 00000001 from planner, delegation, high: "Add a 'login' # page", because "Add a 'login' # page"
-        ## You hold: 1
-        - workflow 00000002 "Add a 'login' # page", fence 4, handoff 00000003, due in 20m, so far "Add a 'login' # page", 1 files locked
-        ## Came back to you: 1
-        - 00000001 to coder, delegation: "Add a 'login' # page", initiated
-        ## Passed on, still open: 1
-        - 00000001 to coder, delegation: "Add a 'login' # page", initiated
-        ## Kept artifacts, the newest first: 1
-        - .baton/handoffs/handoff-dev-to-qa-0.yaml: next "Add a 'login' # page"
-        Answer with accept_handoff, reject_handoff or defer_handoff.
-        Go on under your fence: report_progress, then return_handoff for a part or handoff_to_agent for the whole. If your fence is refused, stop: another has it.
-        Without these tools: `baton accept HANDOFF --as coder`, `baton return HANDOFF --fence N --as coder`, `baton complete WORKFLOW --fence N --as coder`.
-    "##]].assert_eq(&page);
+    expect_file!["small.md"].assert_eq(&page);
     let nothing = known(0, "").page(now(), |_| true);
     assert_eq!(nothing, "# Baton: you are coder\nNothing waits for you, and you hold nothing.\n");
 }
@@ -80,7 +64,8 @@ fn a_small_workspace_is_told_whole() {
 #[test]
 fn a_huge_workspace_fits_into_the_same_room() {
     let counted = Tokenizer::default();
-    for words in ["Add a login page ", "漢字かな交じり文", "🦀", "x9$ ", "\u{202e}\u{7}"] {
+    for words in ["Add a login page ", "漢字かな交じり文", "🦀", "x9$ ", "\u{202e}\u{7}"]
+    {
         let known = known(5_000, &words.repeat(500));
         let page = known.page(now(), |page| counted.count(page) <= TOKENS_MAX);
         assert!(counted.count(&page) <= TOKENS_MAX, "{} tokens", counted.count(&page));

@@ -26,11 +26,14 @@ use crate::hook::{self, Moment, Program, Session};
 /// and always ends with 0: without a workspace, a token or a coordinator it says
 /// nothing. BATON_LOG=debug makes it say why on stderr. docs/hooks.md tells all.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment, after_long_help = "\
+#[command(
+    verbatim_doc_comment,
+    after_long_help = "\
 Examples:
   baton hook session-start --agent claude-code --client claude-code
   echo '{\"tool_name\":\"Edit\",\"tool_input\":{\"file_path\":\"a.rs\"}}' \\
-      | BATON_LOG=debug baton hook pre-tool-use --agent codex --client codex")]
+      | BATON_LOG=debug baton hook pre-tool-use --agent codex --client codex"
+)]
 pub(crate) struct Hook {
     /// What happens
     #[arg(value_name = "EVENT", value_parser = Moment::WORDS)]
@@ -61,10 +64,13 @@ impl Hook {
 /// Reads Claude Code's JSON on stdin. It is as harmless as a hook: without a
 /// workspace, a token or a coordinator it says nothing, and it always ends with 0.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment, after_long_help = "\
+#[command(
+    verbatim_doc_comment,
+    after_long_help = "\
 Examples:
   baton statusline --agent claude-code
-  echo '{\"cwd\":\"/home/ada/shop\"}' | baton statusline")]
+  echo '{\"cwd\":\"/home/ada/shop\"}' | baton statusline"
+)]
 pub(crate) struct Statusline {
     /// Which agent the session is; otherwise BATON_AGENT, BATON_TOKEN or the
     /// configuration says so

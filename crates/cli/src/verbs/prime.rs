@@ -23,10 +23,13 @@ use crate::workspace::Workspace;
 /// artifacts, and who else is there. What is too much is counted. An agent that
 /// is not known yet is made known if a person runs this.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment, after_long_help = "\
+#[command(
+    verbatim_doc_comment,
+    after_long_help = "\
 Examples:
   baton prime --agent claude-code
-  baton prime --json | jq -r .tokens")]
+  baton prime --json | jq -r .tokens"
+)]
 pub(crate) struct Prime {
     /// Which agent; otherwise BATON_AGENT, BATON_TOKEN or the configuration
     /// says so

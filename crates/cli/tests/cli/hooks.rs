@@ -28,7 +28,11 @@ fn a_lock_of_another_refuses_an_edit_in_every_programs_form() {
         let said = bench.hook(client, "pre-tool-use", &[("FILE", &absolute)]);
         assert!(denied(client, &said).is_some(), "{client}: {said}");
         for free in ["src/other.rs", "/etc/passwd", "../elsewhere.rs"] {
-            assert_eq!(bench.hook(client, "pre-tool-use", &[("FILE", free)]), "", "{client} {free}");
+            assert_eq!(
+                bench.hook(client, "pre-tool-use", &[("FILE", free)]),
+                "",
+                "{client} {free}"
+            );
         }
     }
     let said = bench.hook("claude-code", "pre-tool-use", &[("FILE", "src/login.rs")]);

@@ -38,7 +38,8 @@ impl Bench {
         let path = format!("{}/tests/cli/hooks/{client}/{event}.json", env!("CARGO_MANIFEST_DIR"));
         let mut sample = fs::read_to_string(path).expect("a sample");
         let root = self.root().display().to_string();
-        let usual = [("CWD", root.as_str()), ("TRANSCRIPT", "/nowhere/t.jsonl"), ("SESSION", "s-1")];
+        let usual =
+            [("CWD", root.as_str()), ("TRANSCRIPT", "/nowhere/t.jsonl"), ("SESSION", "s-1")];
         for (name, value) in words.iter().chain(&usual) {
             sample = sample.replace(name, value);
         }

@@ -65,7 +65,10 @@ fn what_was_not_begun_goes_back_when_the_session_ends() {
         let back = bench.desk.json(&["inbox"]);
         assert_eq!(back["waiting"][0]["workflow"], whole.as_str(), "{client}: {back}");
         assert!(back["waiting"][0]["reason"].to_string().contains("ended before it began"));
-        assert_eq!(bench.desk.json(&["inbox", "--agent", "coder"])["holding"][0], Value::Null);
+        // Until it is taken again, the work has an owner; the agent waits for nothing else.
+        let own = bench.desk.json(&["inbox", "--agent", "coder"]);
+        assert_eq!(own["passed"][0]["to_agent"], "operator", "{client}: {own}");
+        assert_eq!(own["holding"][1], Value::Null, "{client}: {own}");
     }
 }
 

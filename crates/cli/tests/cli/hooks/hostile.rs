@@ -56,7 +56,8 @@ fn nothing_is_said_without_a_workspace_a_token_or_a_coordinator() {
     all_silent(&bench, edit.as_bytes(), &[]);
     assert!(!bench.root().join(".baton/run/baton.sock").exists(), "nobody was started");
     // Only who asks hears why.
-    let traced = bench.feed(&["hook", "stop", "--agent", "coder"], b"{}", &[("BATON_LOG", "debug")]);
+    let traced =
+        bench.feed(&["hook", "stop", "--agent", "coder"], b"{}", &[("BATON_LOG", "debug")]);
     let said = String::from_utf8_lossy(&traced.stderr).into_owned();
     assert!(traced.status.success() && said.contains("NobodyThere"), "{said}");
 }
@@ -76,7 +77,8 @@ fn mad_input_does_no_harm() {
         "transcript_path":[],"stop_hook_active":"yes","hook_event_name":null,"agent_type":0}"#;
     let odd_edit = r#"{"tool_name":"Edit","tool_input":{"file_path":["a","\u0000"]}}"#;
     let odd_names = r#"{"session_id":"../../../x\u0000/é","cwd":"/no/such/folder\u0000",
-        "transcript_path":"/dev/zero","tool_name":"apply_patch","tool_input":"*** Add File: \u0000"}"#;
+        "transcript_path":"/dev/zero","tool_name":"apply_patch",
+        "tool_input":"*** Add File: \u0000"}"#;
     let inputs: [&[u8]; 12] = [
         b"",
         b"\xff\xfe\x00binary\x00",

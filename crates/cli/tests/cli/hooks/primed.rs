@@ -7,7 +7,8 @@ use super::bench::{Bench, silent};
 #[test]
 fn a_new_session_is_told_who_it_is_and_what_is_its() {
     let bench = Bench::new();
-    let prime = |args: &[&str]| bench.desk.run(&[&["prime", "--agent", "coder"][..], args].concat());
+    let prime =
+        |args: &[&str]| bench.desk.run(&[&["prime", "--agent", "coder"][..], args].concat());
     let quiet = prime(&[]).ok();
     assert!(quiet.starts_with("# Baton: you are coder\nNothing waits for you"), "{quiet}");
     assert!(quiet.contains("## Others here: "), "{quiet}");
@@ -15,8 +16,8 @@ fn a_new_session_is_told_who_it_is_and_what_is_its() {
     let (work, fence, handoff) = bench.accepted("coder", "Add a login page");
     bench.as_agent("coder", &["progress", &work, "--fence", &fence, "--note", "half way"]);
     let waits = bench.delegate("coder", "Write the notes");
-    let switch = ["switch", "--from", "reviewer", "--to", "coder", "--next", "Fix the retry"];
-    bench.desk.run(&switch).ok();
+    let packet = ["packet", "--from", "reviewer", "--to", "coder", "--write"];
+    bench.desk.run(&[&packet[..], &["--next", "Fix the retry"]].concat()).ok();
     let told = prime(&[]).ok();
     let parts = [&waits[..8], &handoff[..8], "fence 2", "half way", "Fix the retry", "reviewer"];
     for part in parts {
@@ -32,11 +33,10 @@ fn a_new_session_is_told_who_it_is_and_what_is_its() {
 #[test]
 fn a_huge_workspace_is_told_in_as_little() {
     let bench = Bench::new();
-    let work = bench.desk.start("Everything at once");
     let lines = (0..300).map(|n| {
         let (reason, task) = ("because of this and that ".repeat(20), format!("Part {n} 漢字 🦀"));
         serde_json::json!({ "command": { "pass": {
-            "workflow": work, "to_agent": "coder", "type": "delegation", "reason": reason,
+            "to_agent": "coder", "type": "delegation", "reason": reason,
             "context": { "task_id": task }, "return_protocol": { "timeout": "1h" },
         } } })
         .to_string()
