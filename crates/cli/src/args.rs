@@ -116,7 +116,10 @@ const THEMES: &[(&str, &[&str])] = &[
     ),
     ("Workflows", &["workflow", "fail", "signal"]),
     ("Share", &["vars", "artifact", "lock", "unlock"]),
-    ("Coding agents", &["setup", "doctor", "mcp", "switch", "packet"]),
+    (
+        "Coding agents",
+        &["setup", "doctor", "prime", "mcp", "hook", "statusline", "switch", "packet"],
+    ),
     ("Tags in files", &["tag", "await-tag", "alert", "run", "work", "attach"]),
     ("Look", &["list", "show", "replay", "flow", "logs", "events", "top", "stats", "audit"]),
     ("Coordinator", &["status", "serve", "stop", "backup"]),
@@ -150,6 +153,7 @@ Environment:
   BATON_URL        a coordinator on the network, as --url
   BATON_CA         the certificate to trust there, instead of the system's
   BATON_LOG        what the coordinator logs, such as debug
+  BATON_HOOKS      off: hooks of coding agents do nothing
   NO_COLOR         no colour
 
 The five-minute tour:

@@ -10,10 +10,12 @@ mod demo;
 mod doctor;
 mod evidence;
 mod failure;
+mod hook;
 mod identity;
 mod launch;
 mod line;
 mod place;
+mod prime;
 mod session;
 mod setup;
 mod shelf;
@@ -32,6 +34,9 @@ use clap::FromArgMatches;
 use crate::args::Cli;
 
 fn main() -> ExitCode {
+    if let Some(done) = hook::quick(std::env::args_os()) {
+        return done;
+    }
     let read = args::command().try_get_matches();
     let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,

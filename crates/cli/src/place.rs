@@ -26,8 +26,14 @@ pub(crate) struct Place {
 impl Place {
     /// `here` may lie outside the workspace; then paths are typed from its root.
     pub(crate) fn new(root: &Path) -> Self {
-        let here = std::env::current_dir().ok().filter(|here| here.starts_with(root));
-        Self { root: root.to_owned(), here: here.unwrap_or_else(|| root.to_owned()) }
+        let here = std::env::current_dir().unwrap_or_default();
+        Self::seen_from(root, &here)
+    }
+
+    /// The same for somebody who stands elsewhere than this process.
+    pub(crate) fn seen_from(root: &Path, here: &Path) -> Self {
+        let here = if here.starts_with(root) { here } else { root };
+        Self { root: root.to_owned(), here: here.to_owned() }
     }
 
     /// The path from the workspace's root, or why it has none.

@@ -83,6 +83,20 @@ impl Shelf {
         }
     }
 
+    /// What is there by its name alone, the newest first, for who has no time to read it: the name
+    /// ends with the time.
+    pub(crate) fn names(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().take(FILES_MAX);
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.path()).filter(|path| is_named(path)).collect();
+        let time = |path: &PathBuf| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            name.split('-').find(|part| part.len() == 16 && part.ends_with('Z')).map(str::to_owned)
+        };
+        names.sort_by_cached_key(|path| std::cmp::Reverse((time(path), path.clone())));
+        names
+    }
+
     /// Reads what is there; a folder that is not there is empty.
     pub(crate) fn read(&self, tokenizer: Tokenizer) -> Result<Inventory, Failure> {
         let mut inventory = Inventory::default();
@@ -144,8 +158,18 @@ impl Shelf {
     /// Takes away the oldest until only as many are left as are kept, and returns what went.
     pub(crate) fn drop_oldest(&self, kept: &mut Vec<Kept>) -> Result<Vec<PathBuf>, Failure> {
         let over = kept.len().saturating_sub(COMPACT_KEPT_MAX);
+        let oldest: Vec<_> = kept.iter().take(over).map(|kept| kept.path.clone()).collect();
+        self.drop_those(kept, |kept| oldest.contains(&kept.path))
+    }
+
+    /// Takes some away, and returns what went.
+    pub(crate) fn drop_those(
+        &self,
+        kept: &mut Vec<Kept>,
+        these: impl Fn(&Kept) -> bool,
+    ) -> Result<Vec<PathBuf>, Failure> {
         let mut dropped = Vec::new();
-        for old in kept.drain(..over) {
+        for old in kept.extract_if(.., |kept| these(kept)) {
             match fs::remove_file(&old.path) {
                 // Another switch at the same time drops the same.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -103,14 +103,15 @@ impl Workspace {
                     Err(missing(&format!("{} is not a workspace", cut(&folder.to_string_lossy()))))
                 }
             }
-            None => {
-                let holds = |folder: &&Path| folder.join(FOLDER).is_dir();
-                match here.ancestors().find(holds) {
-                    Some(root) => Ok(Self { root: resolved(root)? }),
-                    None => Err(missing("there is no workspace in this folder or above it")),
-                }
-            }
+            None => Self::above(&here)?
+                .ok_or_else(|| missing("there is no workspace in this folder or above it")),
         }
+    }
+
+    /// The nearest at `folder` or above it, if there is any.
+    pub(crate) fn above(folder: &Path) -> Result<Option<Self>, Failure> {
+        let root = folder.ancestors().find(|folder| folder.join(FOLDER).is_dir());
+        root.map(|root| Ok(Self { root: resolved(root)? })).transpose()
     }
 
     /// Makes `folder` a workspace. Returns false when it was one already.

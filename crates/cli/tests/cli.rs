@@ -18,6 +18,8 @@ mod events;
 mod flow;
 #[path = "cli/guards.rs"]
 mod guards;
+#[path = "cli/hooks.rs"]
+mod hooks;
 #[path = "cli/mcp.rs"]
 mod mcp;
 #[path = "cli/measure.rs"]

@@ -5,11 +5,13 @@
 //! wrote are written again to another pre-written file and synced at the same boundaries, with
 //! nothing else going on. The ratio of the two is what Baton adds.
 
+mod hooks;
 mod http;
 mod load;
 mod raw;
 mod workflows;
 
+pub(crate) use hooks::HooksArgs;
 pub(crate) use workflows::WorkflowsArgs;
 
 use std::fmt::Write as _;
@@ -130,6 +132,8 @@ pub(crate) enum Measured {
     Http(http::Report),
     /// Work with a definition.
     Workflows(Box<workflows::Report>),
+    /// Hooks of coding agents.
+    Hooks(hooks::Report),
 }
 
 impl Measured {
@@ -139,6 +143,7 @@ impl Measured {
             Self::Here(report) => table(report),
             Self::Http(report) => http::table(report),
             Self::Workflows(report) => workflows::table(report),
+            Self::Hooks(report) => hooks::table(report),
         }
     }
 }
@@ -162,6 +167,12 @@ pub(crate) fn bench_workflows(
     let measured = workflows::measure(args, file_system, folder.path(), say);
     let report = runtime()?.block_on(measured)?;
     Ok(Measured::Workflows(Box::new(report)))
+}
+
+/// Measures hooks of coding agents.
+pub(crate) fn bench_hooks(args: &HooksArgs) -> Result<Measured, BenchError> {
+    let (_, folder) = ground(&args.dir)?;
+    hooks::measure(args, folder.path()).map(Measured::Hooks)
 }
 
 /// A temporary folder on a real disk, and the file system that it lies on.

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::bench::{self, BenchArgs, WorkflowsArgs};
+use crate::bench::{self, BenchArgs, HooksArgs, WorkflowsArgs};
 use crate::demo::{self, DemoArgs};
 use crate::failure::{Exit, Failure};
 use crate::show::Output;
@@ -54,7 +54,7 @@ impl Demo {
 ///
 /// Runs whole life cycles (pass, accept, return, complete) in a temporary workspace, and writes the
 /// same bytes raw at the same sync boundaries in the same run. `workflows` measures work with a
-/// definition instead.
+/// definition instead, `hooks` what a coding agent waits for.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_long_help = "\
@@ -62,7 +62,8 @@ Examples:
   baton bench
   baton bench --http
   baton bench --callers 256 --seconds 10 --preload 1000000 --json
-  baton bench workflows")]
+  baton bench workflows
+  baton bench hooks")]
 pub(crate) struct Bench {
     #[command(subcommand)]
     what: Option<What>,
@@ -73,6 +74,21 @@ pub(crate) struct Bench {
 #[derive(Debug, Subcommand)]
 enum What {
     Workflows(Workflows),
+    Hooks(Hooks),
+}
+
+/// Measure how long each hook of a coding agent takes
+///
+/// Runs `baton hook` as a coding agent's program would, in a temporary workspace with a
+/// coordinator, from the start of the process to its end.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  baton bench hooks
+  baton bench hooks --runs 500 --json")]
+struct Hooks {
+    #[command(flatten)]
+    args: HooksArgs,
 }
 
 /// Measure many workflows with a definition that are live at once
@@ -101,6 +117,7 @@ impl Bench {
         };
         let report = match &self.what {
             Some(What::Workflows(workflows)) => bench::bench_workflows(&workflows.args, say),
+            Some(What::Hooks(hooks)) => bench::bench_hooks(&hooks.args),
             None => bench::bench(&self.args, say),
         };
         let report = report.map_err(|error| Failure::failed(error.to_string(), error.hint()))?;

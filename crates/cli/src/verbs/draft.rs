@@ -67,9 +67,18 @@ impl Evidence {
         let root = evidence.git.as_ref().map(|git| git.root.as_path());
         let folders: Vec<_> = [Some(folder), root].into_iter().flatten().collect();
         let path = transcript.map(Path::to_owned).or_else(|| transcripts::newest(&folders));
-        let found = path.as_deref().map(transcripts::read).transpose()?.unwrap_or_default();
+        evidence.and_transcript(path.as_deref())
+    }
+
+    /// Looks at git and the named transcript, and at no other.
+    pub(super) fn of_named(folder: &Path, transcript: Option<&Path>) -> Result<Self, Failure> {
+        Self::of_git(folder).and_transcript(transcript)
+    }
+
+    fn and_transcript(self, path: Option<&Path>) -> Result<Self, Failure> {
+        let found = path.map(transcripts::read).transpose()?.unwrap_or_default();
         let transcript = path.map(|path| path.display().to_string());
-        Ok(Self { transcript, found: Some(found), ..evidence })
+        Ok(Self { transcript, found: Some(found), ..self })
     }
 
     /// Where it looked, one sentence each.
@@ -232,6 +241,17 @@ impl Gathered {
         now: Timestamp,
         tokenizer: Tokenizer,
     ) -> Result<Placed, Failure> {
+        self.place_over(shelf, now, tokenizer, |_| false)
+    }
+
+    /// The same; kept ones that are `stale` go first, so that they do not push others out.
+    pub(super) fn place_over(
+        &self,
+        shelf: &Shelf,
+        now: Timestamp,
+        tokenizer: Tokenizer,
+        stale: impl Fn(&Kept) -> bool,
+    ) -> Result<Placed, Failure> {
         // What is wrong with it is told before the folder is even made.
         self.compact(now, tokenizer)?;
         let _lock = shelf.lock()?;
@@ -240,7 +260,8 @@ impl Gathered {
         let written = shelf.put(&compact, at)?;
         let Inventory { mut kept, notes } = shelf.read(tokenizer)?;
         let loaded = agents(&kept);
-        let dropped = shelf.drop_oldest(&mut kept)?;
+        let mut dropped = shelf.drop_those(&mut kept, |one| one.path != written && stale(one))?;
+        dropped.extend(shelf.drop_oldest(&mut kept)?);
         Ok(Placed { compact, written, kept, dropped, loaded, notes })
     }
 }

@@ -21,6 +21,7 @@ mod goto;
 mod guard;
 mod health;
 mod holder;
+mod hook;
 mod import;
 mod inbox;
 mod init;
@@ -32,6 +33,7 @@ mod mcp;
 mod packet;
 mod pass;
 mod passed;
+mod prime;
 mod proof;
 mod reached;
 mod reassign;
@@ -56,6 +58,7 @@ mod wait;
 mod work;
 mod workflow;
 
+pub(crate) use packet::keep_own;
 pub(crate) use rows::word_of;
 
 use clap::Subcommand;
@@ -101,6 +104,9 @@ pub(crate) enum Verb {
     Mcp(mcp::Mcp),
     Setup(setup::Setup),
     Doctor(doctor::Doctor),
+    Prime(prime::Prime),
+    Hook(hook::Hook),
+    Statusline(hook::Statusline),
     Tag(tag::Tag),
     AwaitTag(await_tag::AwaitTag),
     Alert(alert::Alert),
@@ -153,6 +159,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Switch(switch) => switch.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Mcp(mcp) => mcp.run(&global),
+        Verb::Prime(prime) => prime.run(global, out),
+        Verb::Hook(hook) => hook.run(global),
+        Verb::Statusline(statusline) => statusline.run(global),
         Verb::Secrets(secrets) => secrets.run(Workspace::find(global.workspace.as_deref()), out),
         Verb::Setup(setup) => setup.run(&global, out),
         Verb::Doctor(doctor) => doctor.run(&global, out),

@@ -1,18 +1,22 @@
 //! `baton packet`: a compact artifact from what is there anyway, without a model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use baton_context::{Draft, Tokenizer, TranscriptKind, agent_named};
 use baton_protocol::count_masks;
 use baton_protocol::id::AgentId;
 use baton_protocol::text::masked as masked_json;
+use baton_protocol::time::Timestamp;
 use clap::Args;
 use serde_json::json;
 
 use super::draft::{Evidence, Given, told};
 use super::secrets::told as masks_told;
 use crate::failure::Failure;
-use crate::shelf::{Inventory, Shelf};
+use crate::shelf::{Inventory, Kept, Shelf};
 use crate::show::Output;
 use crate::workspace::{Workspace, current_folder};
 
@@ -115,6 +119,49 @@ impl Packet {
         out.note(&format!("{} tokens of {tokenizer}", compact.tokens));
         Ok(())
     }
+}
+
+/// How long a transcript and git are read for a packet that nobody waits for.
+const READ_WITHIN: Duration = Duration::from_secs(5);
+
+/// Keeps a packet of an agent for itself: the next session of it goes on from there.
+///
+/// One of each agent is kept, so that a long session does not push out what others left. The
+/// transcript is the one that is named, and no other: the newest in the folder may be of another
+/// agent.
+pub(crate) fn keep_own(
+    workspace: &Workspace,
+    folder: &Path,
+    agent: &AgentId,
+    transcript: Option<&Path>,
+    now: Timestamp,
+) -> Result<PathBuf, Failure> {
+    workspace.set_secret_rules()?;
+    let tokenizer = Tokenizer::default();
+    let evidence = read_within(folder.to_owned(), transcript.map(Path::to_owned))?;
+    let shelf = Shelf::of(None, Ok(workspace.clone()))?;
+    let inventory = shelf.read(tokenizer)?;
+    let before = inventory.kept.last().map(|kept| &kept.artifact.content().story_context);
+    let own = Draft::between(agent.clone(), agent.clone());
+    let gathered = Given::default().gather(own, &evidence, before);
+    let earlier = |kept: &Kept| {
+        let content = kept.artifact.content();
+        content.from_agent == *agent && content.to_agent == *agent
+    };
+    Ok(gathered.place_over(&shelf, now, tokenizer, earlier)?.written)
+}
+
+/// A transcript may be on a disk that does not answer; whoever asks must get on.
+fn read_within(folder: PathBuf, transcript: Option<PathBuf>) -> Result<Evidence, Failure> {
+    let (give, take) = mpsc::channel();
+    thread::spawn(move || {
+        // Nobody listens any more once the time is up.
+        let _ = give.send(Evidence::of_named(&folder, transcript.as_deref()));
+    });
+    take.recv_timeout(READ_WITHIN).unwrap_or_else(|_| {
+        let sentence = "the transcript took too long to read";
+        Err(Failure::failed(sentence, "run `baton packet --write` by hand"))
+    })
 }
 
 /// The name of the program whose transcript it is, for want of the agent's.
