@@ -26,3 +26,20 @@ fn options_of_one_measurement_do_not_go_with_the_other() {
     desk.run(&["bench", "workflows", "--count", "3"]).fails(2);
     desk.run(&["bench", "workflows", "--count", "10001"]).fails(2);
 }
+
+#[test]
+fn every_hook_that_is_measured_does_what_it_is_for() {
+    let desk = Desk::new();
+    let report = desk.json(&["bench", "hooks", "--runs", "1", "--dir", DIR]);
+    let answered = |name: &str| {
+        let rows = report["hooks"].as_array().expect("rows");
+        let row = rows.iter().find(|row| row["hook"] == name).expect("a row");
+        row["answered"].as_u64().expect("bytes")
+    };
+    for speaks in ["session-start", "pre-tool-use, locked file", "statusline"] {
+        assert!(answered(speaks) > 20, "{speaks}: {report}");
+    }
+    for silent in ["user-prompt", "pre-tool-use, free file", "post-tool-use", "no workspace"] {
+        assert_eq!(answered(silent), 0, "{silent}: {report}");
+    }
+}
