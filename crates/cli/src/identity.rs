@@ -36,22 +36,12 @@ impl Identity {
         workspace: &Workspace,
         named: Option<&AgentId>,
     ) -> Result<Option<Self>, Failure> {
-        let mark = std::env::var("BATON_AGENT").ok().filter(|mark| !mark.is_empty());
-        let mark = mark.map(|mark| mark.parse::<AgentId>()).transpose().map_err(|error| {
-            Failure::usage(format!("BATON_AGENT: {error}"), "set it to an agent's name")
-        })?;
         if std::env::var_os("BATON_TOKEN").is_some() {
             let caller = Caller::from_env(None)?;
             let agent = bearer(&caller)?;
             return same(named, &agent).map(|()| Some(Self { agent, caller }));
         }
-        if let (Some(named), Some(mark)) = (named, &mark) {
-            same(Some(named), mark)?;
-        }
-        let agent = match named.cloned().or(mark) {
-            Some(agent) => agent,
-            None => workspace.settings()?.agent.ok_or_else(nobody)?,
-        };
+        let agent = who(workspace, named)?;
         let token = match fs::read_to_string(workspace.agent_token(&agent)) {
             Ok(token) => token.trim().to_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -66,10 +56,7 @@ impl Identity {
         if let Some(known) = Self::known(workspace, named)? {
             return Ok(known);
         }
-        let agent = match named {
-            Some(named) => named.clone(),
-            None => workspace.settings()?.agent.ok_or_else(nobody)?,
-        };
+        let agent = who(workspace, named)?;
         let path = workspace.agent_token(&agent);
         let folder = path.parent().unwrap_or(workspace.root());
         let broken = |error: io::Error| unusable(workspace, &agent, &error);
@@ -91,6 +78,26 @@ impl Identity {
     /// Speaks to the workspace's coordinator as this agent.
     pub(crate) fn client(&self, workspace: &Workspace) -> Result<Client, Failure> {
         Client::new(Line::Socket(workspace.clone()), self.caller.clone(), None)
+    }
+}
+
+/// The agent that was named, that this process is marked as, or that the workspace says.
+fn who(workspace: &Workspace, named: Option<&AgentId>) -> Result<AgentId, Failure> {
+    let mark = std::env::var("BATON_AGENT").ok().filter(|mark| !mark.is_empty());
+    let mark = mark.map(|mark| mark.parse::<AgentId>()).transpose().map_err(|error| {
+        Failure::usage(format!("BATON_AGENT: {error}"), "set it to an agent's name")
+    })?;
+    if let Some(mark) = &mark {
+        same(named, mark)?;
+    }
+    match named.cloned().or(mark) {
+        Some(agent) => Ok(agent),
+        None => workspace.settings()?.agent.ok_or_else(|| {
+            Failure::usage(
+                "it is not said which agent this session is",
+                "name it with --agent NAME, or set `agent = \"NAME\"` in .baton/config.toml",
+            )
+        }),
     }
 }
 
@@ -121,13 +128,6 @@ fn same(named: Option<&AgentId>, known: &AgentId) -> Result<(), Failure> {
         )),
         Some(_) | None => Ok(()),
     }
-}
-
-fn nobody() -> Failure {
-    Failure::usage(
-        "it is not said which agent this session is",
-        "name it with --agent NAME, or set `agent = \"NAME\"` in .baton/config.toml",
-    )
 }
 
 fn unusable(workspace: &Workspace, agent: &AgentId, error: &io::Error) -> Failure {

@@ -71,20 +71,19 @@ impl Holds {
         match (mine.as_slice(), fence) {
             ([hold], None) => return Ok(hold.clone()),
             ([hold], Some(fence)) => return Ok(Hold { fence, ..hold.clone() }),
-            ([_, _, ..], None) => {
-                let message = "you hold several things, and it is not said which is meant";
-                return Err(Said::new("ambiguous", message, "say its handoff's id as `work`"));
-            }
+            ([_, _, ..], None) => return Err(ambiguous()),
             ([] | [_, _, ..], _) => (),
         }
         let inbox = talk.read("/v1/inbox").await?;
-        let held: Vec<Hold> = inbox["holding"].as_array().into_iter().flatten().map(hold).collect();
-        let meant = |hold: &&Hold| {
-            work.is_none_or(|id| hold.is_named(id))
-                && fence.is_none_or(|fence| hold.fence == fence || held.len() == 1)
-        };
-        match (held.iter().filter(meant).collect::<Vec<_>>().as_slice(), fence) {
-            ([hold], Some(fence)) => Ok(Hold { fence, ..(*hold).clone() }),
+        let held = inbox["holding"].as_array().into_iter().flatten().map(hold);
+        let mut held: Vec<Hold> =
+            held.filter(|hold| work.is_none_or(|id| hold.is_named(id))).collect();
+        if held.len() > 1 {
+            held.retain(|hold| fence.is_none_or(|fence| hold.fence == fence));
+        }
+        match (held.as_slice(), fence) {
+            // Whether the number is still in force is for the coordinator to say.
+            ([hold], Some(fence)) => Ok(Hold { fence, ..hold.clone() }),
             ([], _) => {
                 let message = match work {
                     Some(id) => format!("you do not hold {id}"),
@@ -92,17 +91,19 @@ impl Holds {
                 };
                 Err(Said::new("not-holder", message, "accept_handoff takes work from the inbox"))
             }
-            (_, None) => Err(Said::new(
+            ([_], None) => Err(Said::new(
                 "fence-needed",
                 "this session did not take that work, so its fence must be said",
                 "give the `fence` that accept_handoff gave; list_inbox shows what you hold",
             )),
-            (_, Some(_)) => {
-                let message = "you hold several things, and it is not said which is meant";
-                Err(Said::new("ambiguous", message, "say its handoff's id as `work`"))
-            }
+            ([_, _, ..], _) => Err(ambiguous()),
         }
     }
+}
+
+fn ambiguous() -> Said {
+    let message = "you hold several things, and it is not said which is meant";
+    Said::new("ambiguous", message, "say its handoff's id as `work`")
 }
 
 fn hold(view: &Value) -> Hold {

@@ -1,7 +1,8 @@
 //! Telling a client that something it looks at has changed.
 //!
 //! A session that watches anything hears the coordinator's live events. When the coordinator goes
-//! away, the session waits for the next one and goes on behind the last event.
+//! away, the session waits for the next one, and tells of everything once: a notice too many costs
+//! a look, one too few costs the news.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -19,7 +20,7 @@ use sse_stream::SseStream;
 use tokio::task::JoinHandle;
 
 use crate::desk::{Asker, Desk};
-use crate::resources::{Thing, touches};
+use crate::resources::{Thing, nothing_at, touches};
 
 /// Addresses that one session may watch.
 const WATCHED_MAX: usize = 64;
@@ -57,8 +58,7 @@ impl Subscriptions {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if Thing::at(&uri).is_none() {
-            let message = format!("there is nothing at {uri}");
-            return Err(ErrorData::resource_not_found(message, None));
+            return Err(nothing_at(&uri));
         }
         let is_first = {
             let mut watched = whole(&self.watched);
@@ -126,24 +126,21 @@ enum Ear {
 }
 
 impl Ear {
-    /// Tells of a change to everything that a request watches.
-    async fn hear_all(&self) -> bool {
-        let Self::Request { watched, sink } = self else { return true };
-        for uri in watched {
-            if sink.notify_resource_updated(uri.clone()).await.is_err() {
-                return false;
-            }
-        }
-        true
-    }
-
     /// Passes a message on as far as it matters. Returns whether anybody still listens.
     async fn hear(&self, message: &Value) -> bool {
-        let touched = |uri: &&String| touches(message, uri);
+        self.tell(|uri| touches(message, uri)).await
+    }
+
+    /// Tells of a change to everything that is watched: something may have been missed.
+    async fn hear_all(&self) -> bool {
+        self.tell(|_| true).await
+    }
+
+    async fn tell(&self, changed: impl Fn(&str) -> bool) -> bool {
         match self {
             Self::Session { watched, peer } => {
-                let changed: Vec<_> = whole(watched).iter().filter(touched).cloned().collect();
-                for uri in changed {
+                let watched = whole(watched).clone();
+                for uri in watched.into_iter().filter(|uri| changed(uri)) {
                     let notice = ResourceUpdatedNotificationParam::new(uri);
                     if peer.notify_resource_updated(notice).await.is_err() {
                         return false;
@@ -151,7 +148,7 @@ impl Ear {
                 }
             }
             Self::Request { watched, sink } => {
-                for uri in watched.iter().filter(touched) {
+                for uri in watched.iter().filter(|uri| changed(uri)) {
                     if sink.notify_resource_updated(uri.clone()).await.is_err() {
                         return false;
                     }
@@ -169,7 +166,6 @@ async fn follow<D: Desk>(
     mut stream: Option<BoxStream<'static, io::Result<Bytes>>>,
     ear: &Ear,
 ) {
-    let mut after: Option<String> = None;
     loop {
         if let Some(stream) = stream.take() {
             let mut events = SseStream::from_bytes_stream(stream);
@@ -182,14 +178,12 @@ async fn follow<D: Desk>(
                 if !ear.hear(&message).await {
                     return;
                 }
-                after = event.id.or(after);
             }
         }
         tokio::time::sleep(AGAIN_AFTER).await;
-        let path = match &after {
-            Some(after) => format!("{EVENTS}?after={after}"),
-            None => EVENTS.to_owned(),
-        };
-        stream = desk.listen(from, path).await.ok();
+        stream = desk.listen(from, EVENTS.to_owned()).await.ok();
+        if stream.is_some() && !ear.hear_all().await {
+            return;
+        }
     }
 }

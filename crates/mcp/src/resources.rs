@@ -108,13 +108,24 @@ pub(crate) async fn read<D: Desk>(
     uri: &str,
 ) -> Result<ReadResourceResult, ErrorData> {
     let Some(thing) = Thing::at(uri) else {
-        let message = format!("there is nothing at {uri}");
-        return Err(ErrorData::resource_not_found(message, None));
+        return Err(nothing_at(uri));
     };
-    let view = talk.read(thing.path()).await.map_err(|said| missing(&said))?;
+    let view = talk.read(thing.path()).await.map_err(|said| {
+        let mut error = missing(&said);
+        if let Some(Value::Object(data)) = &mut error.data {
+            data.insert("uri".to_owned(), uri.into());
+        }
+        error
+    })?;
     let text = serde_json::to_string_pretty(&view).unwrap_or_default();
     let contents = ResourceContents::text(text, uri).with_mime_type(JSON);
     Ok(ReadResourceResult::new(vec![contents]))
+}
+
+/// What is said of an address that names nothing.
+pub(crate) fn nothing_at(uri: &str) -> ErrorData {
+    let data = serde_json::json!({ "uri": uri });
+    ErrorData::resource_not_found(format!("there is nothing at {uri}"), Some(data))
 }
 
 /// What the coordinator refused to show, as MCP says it.

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 /// Words that say what the type's own name or shape says already.
-const IDLE_WORDS: &[&str] = &["$schema", "title", "format", "default", "minimum"];
+const IDLE_WORDS: &[&str] = &["$schema", "title", "format", "default", "minimum", "maximum"];
 
 /// The schema of `T`, whole and short.
 pub(crate) fn of<T: JsonSchema>() -> Arc<JsonObject> {
@@ -28,6 +28,10 @@ pub(crate) fn of<T: JsonSchema>() -> Arc<JsonObject> {
 }
 
 fn slim(value: &mut Value) {
+    // Anything may be written as `true`, which some clients do not take for a schema.
+    if *value == Value::Bool(true) {
+        *value = Value::Object(JsonObject::new());
+    }
     let Value::Object(object) = value else { return };
     for word in IDLE_WORDS {
         object.remove(*word);
@@ -63,10 +67,8 @@ fn slim(value: &mut Value) {
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
         properties.values_mut().for_each(slim);
     }
-    for word in ["items", "additionalProperties"] {
-        if let Some(inner) = object.get_mut(word) {
-            slim(inner);
-        }
+    if let Some(items) = object.get_mut("items") {
+        slim(items);
     }
     if let Some(Value::Array(choices)) = object.get_mut("oneOf") {
         choices.iter_mut().for_each(slim);
@@ -87,6 +89,7 @@ mod tests {
         count: Option<u64>,
         how: Option<How>,
         parts: Vec<Part>,
+        rest: Option<Value>,
     }
 
     #[derive(JsonSchema)]
@@ -115,6 +118,7 @@ mod tests {
                 "count": { "type": "integer" },
                 "how": { "type": "string", "enum": ["fast", "slow"] },
                 "parts": { "type": "array", "items": part },
+                "rest": {},
             },
             "required": ["title", "parts"],
         });

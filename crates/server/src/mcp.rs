@@ -18,7 +18,7 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Bytes;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager as OpenSessions;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tower::ServiceExt;
@@ -123,7 +123,7 @@ impl Desk for Inside {
 /// Whose sessions there are. Each belongs to whoever opened it.
 struct Keeper {
     app: Arc<App>,
-    sessions: Arc<LocalSessionManager>,
+    sessions: Arc<OpenSessions>,
     owners: Mutex<HashMap<String, Actor>>,
 }
 
@@ -149,7 +149,7 @@ impl Keeper {
 /// The route, on top of all others.
 pub(crate) fn route(routes: Router, app: Arc<App>) -> Router {
     let desk = Arc::new(Inside { routes });
-    let mut sessions = LocalSessionManager::default();
+    let mut sessions = OpenSessions::default();
     sessions.session_config.keep_alive = Some(SESSION_IDLE);
     let sessions = Arc::new(sessions);
     // Names and origins are looked at before, as for every route.

@@ -262,6 +262,7 @@ pub(super) struct Waited {
     /// While you hold it
     #[serde(skip_serializing_if = "Option::is_none")]
     fence: Option<u64>,
+    /// What came back
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Value>,
 }
@@ -296,7 +297,8 @@ pub(super) async fn wait<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Wa
     let end = begun + Duration::from_secs(seconds);
     loop {
         let left = end.saturating_duration_since(Instant::now()).as_secs().min(SIGN_EVERY);
-        let asked = call.talk.read(format!("/v1/handoffs/{handoff}?wait={left}s"));
+        let wait = if left == 0 { String::new() } else { format!("?wait={left}s") };
+        let asked = call.talk.read(format!("/v1/handoffs/{handoff}{wait}"));
         let now = tokio::select! {
             asked = asked => waited(&asked?),
             // Whoever asked no longer wants to know; nothing is undone by leaving.
@@ -304,7 +306,7 @@ pub(super) async fn wait<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Wa
                 return Err(Said::new("cancelled", "the wait was called off", ""));
             }
         };
-        if now.status != "pending" || Instant::now() >= end {
+        if now.status != "pending" || left == 0 || Instant::now() >= end {
             return Ok(now);
         }
         sign(call, begun.elapsed(), seconds, &now).await;

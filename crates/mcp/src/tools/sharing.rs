@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Call, Done, Nature, Taken, tool};
-use crate::desk::{Desk, Said};
+use crate::desk::{Desk, Said, Unheard};
 
 /// Agents that one answer names.
 const AGENTS_MAX: usize = 50;
@@ -95,6 +95,9 @@ pub(super) async fn lock<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Lo
     let ask: Lock = taken.read()?;
     let hold = call.held(ask.work.as_deref(), ask.fence).await?;
     let paths = files(call, &ask.paths)?;
+    if paths.is_empty() {
+        return Err(Said::new("bad-input", "no file is named", "name at least one in `paths`"));
+    }
     let mode = if ask.shared.unwrap_or(false) { "shared" } else { "exclusive" };
     let body = json!({
         "workflow": hold.workflow, "fence": hold.fence, "paths": paths, "mode": mode
@@ -122,7 +125,8 @@ pub(super) async fn unlock<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<
 /// The names that the files have in the workspace.
 fn files<D: Desk>(call: &Call<'_, D>, paths: &[String]) -> Result<Vec<String>, Said> {
     let named = paths.iter().map(|path| call.talk.desk.file(path));
-    named.collect::<Result<_, _>>().map_err(Said::from)
+    let bad = |why: Unheard| Said::new("bad-input", why.sentence, why.hint);
+    named.collect::<Result<_, _>>().map_err(bad)
 }
 
 #[derive(Deserialize, JsonSchema)]

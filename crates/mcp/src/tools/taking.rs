@@ -177,6 +177,7 @@ pub(super) async fn defer<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<D
 #[serde(deny_unknown_fields)]
 struct Progress {
     note: String,
+    /// 0 to 100
     percent: Option<u8>,
     /// Handoff or workflow id; needless while you hold one thing
     work: Option<String>,
