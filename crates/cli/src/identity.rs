@@ -1,7 +1,7 @@
 //! Who a session of a coding agent acts as, and the credential that says so.
 //!
 //! Such a session acts by its agent's token, as every agent does, and never as the person whose
-//! terminal it runs in. The token lies in `.baton/agents/`, readable by that person only. The
+//! terminal it runs in. The token lies in `.baton/sessions/`, readable by that person only. The
 //! first session makes it, so that nobody has to configure anything; one that the operator revoked
 //! is not made again.
 

@@ -149,7 +149,7 @@ impl Workspace {
 
     /// Where the token lies by which sessions act as `agent`.
     pub(crate) fn agent_token(&self, agent: &AgentId) -> PathBuf {
-        self.root.join(FOLDER).join("agents").join(format!("{agent}.token"))
+        self.root.join(FOLDER).join("sessions").join(format!("{agent}.token"))
     }
 
     /// Where its coordinator listens.

@@ -16,7 +16,7 @@ const CHECK: &str = "token";
 const TOKENS_MAX: usize = 200;
 
 pub(super) fn examine(workspace: &Workspace, reachable: bool) -> Vec<Finding> {
-    let folder = workspace.root().join(Workspace::FOLDER).join("agents");
+    let folder = workspace.root().join(Workspace::FOLDER).join("sessions");
     let files = fs::read_dir(&folder).into_iter().flatten().flatten().take(TOKENS_MAX);
     let mut agents: Vec<_> = files
         .filter_map(|file| {

@@ -1,6 +1,6 @@
 //! `baton mcp`: a session of a coding agent, over its standard input and output.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use futures_util::stream::BoxStream;
 use http_body_util::BodyStream;
 use hyper::body::Bytes;
 use rmcp::ServiceExt;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
@@ -55,6 +56,8 @@ impl Mcp {
             },
             None => Over::socket(&Workspace::find(global.workspace.as_deref())?, self.agent)?,
         };
+        // Sessions that ended hold nothing any more.
+        desk.note(&[]);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| {
             Failure::failed(format!("cannot set up I/O: {error}"), "close some programs")
@@ -158,12 +161,37 @@ impl Desk for Over {
     }
 }
 
-/// Writes down what is held, whole or not at all.
+/// What the sessions of one agent hold, as their hooks read it.
+#[derive(Default, Serialize, Deserialize)]
+struct Noted {
+    holds: Vec<OfSession>,
+}
+
+/// A hold, and the process of the session that took it.
+#[derive(Serialize, Deserialize)]
+struct OfSession {
+    session: u32,
+    #[serde(flatten)]
+    hold: Value,
+}
+
+/// Writes down what this session holds, beside what others of the same agent do. What sessions
+/// that are gone held is left out.
 fn noted(path: &Path, holds: &[Hold]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
+    let turn = File::create(folder.join("lock"))?;
+    turn.lock()?;
+    let known = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let Noted { holds: mut all } = known.unwrap_or_default();
+    let session = std::process::id();
+    let lives = |other: u32| other != session && Path::new(&format!("/proc/{other}")).exists();
+    all.retain(|noted: &OfSession| lives(noted.session));
+    for hold in holds {
+        all.push(OfSession { session, hold: serde_json::to_value(hold)? });
+    }
     let mut file = NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&mut file, &serde_json::json!({ "holds": holds }))?;
+    serde_json::to_writer(&mut file, &Noted { holds: all })?;
     file.flush()?;
     file.persist(path)?;
     Ok(())

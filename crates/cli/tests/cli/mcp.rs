@@ -173,7 +173,7 @@ fn a_session_is_one_agent_and_never_another() {
     alice.call("handoff_to_agent", json!({ "to": "bob", "reason": "look" }));
     let audit = desk.run(&["audit", "log", "--json"]).ok();
     assert!(audit.contains("\"by\":\"alice\""), "{audit}");
-    let kept = desk.path().join(".baton/agents/alice.token");
+    let kept = desk.path().join(".baton/sessions/alice.token");
     let mode =
         std::os::unix::fs::PermissionsExt::mode(&fs::metadata(kept).expect("it").permissions());
     assert_eq!(mode & 0o777, 0o600);

@@ -151,7 +151,7 @@ fn one_command_takes_a_newcomer_from_nothing_to_a_known_agent() {
         said.ok();
         assert_eq!(bench.files(), files);
         assert!(bench.run(&["agent", "list", "--quiet"]).ok().contains(client));
-        let token = bench.at(&format!("project/.baton/agents/{client}.token"));
+        let token = bench.at(&format!("project/.baton/sessions/{client}.token"));
         let mode = fs::metadata(token).expect("a token").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         bench.run(&["setup", client, "--check"]).ok();
@@ -323,7 +323,7 @@ fn a_doctor_says_what_is_wrong_and_how_to_mend_it() {
     let mode = |path: &str, mode| {
         fs::set_permissions(bench.at(path), fs::Permissions::from_mode(mode)).expect("a mode");
     };
-    let token = "project/.baton/agents/claude-code.token";
+    let token = "project/.baton/sessions/claude-code.token";
     mode(token, 0o644);
     mode("project/.baton", 0o755);
     fs::remove_file(bench.at("project/.mcp.json")).expect("a file");

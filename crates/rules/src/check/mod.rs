@@ -20,6 +20,7 @@ use baton_protocol::limits::{DEFINITION_JSON_BYTES_MAX, HANDOFFS_ALLOWED_MAX, RE
 
 use crate::compiled::Compiled;
 use crate::definition::{Positions, Problem, Read, too_many};
+use crate::expr::expression;
 
 /// The agent that takes failures; it is there in every workflow.
 pub(crate) const MONITOR: &str = "error-monitor";
@@ -44,9 +45,13 @@ pub fn check(read: &Read, known: &Known) -> Vec<Problem> {
     match Compiled::of(&read.definition) {
         Ok(compiled) => {
             look.variables(&compiled);
-            look.contradictions(&compiled);
+            look.contradictions(|n, _| compiled.never(n));
         }
-        Err(problems) => look.problems.extend(problems),
+        Err(problems) => {
+            look.problems.extend(problems);
+            // What else is wrong must not hide them, though each is read once more for it.
+            look.contradictions(|_, when| expression(when).ok()?.never());
+        }
     }
     let place = |problem: Problem| problem.placed(&read.positions);
     let mut problems: Vec<Problem> = look.problems.into_iter().map(place).collect();

@@ -38,10 +38,12 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Conditions that cannot hold.
-    pub(super) fn contradictions(&mut self, compiled: &Compiled) {
-        for n in 0..self.definition.rules.len() {
-            let Some(why) = compiled.never(n) else { continue };
+    /// Conditions that cannot hold, by what tells why for the rule of a number.
+    pub(super) fn contradictions(&mut self, never: impl Fn(usize, &str) -> Option<String>) {
+        for (n, rule) in self.definition.rules.iter().enumerate() {
+            let Some(why) = rule.when.as_ref().and_then(|when| never(n, when.as_str())) else {
+                continue;
+            };
             let problem = Problem::error("never-fires", format!("this never holds: {why}"));
             let hint = "leave the rule out, or mend its condition";
             self.found(problem.hint(hint), format!("rules[{n}].when"));

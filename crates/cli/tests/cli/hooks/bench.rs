@@ -20,7 +20,7 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new() -> Self {
         let bench = Self { desk: Desk::with(&["coder", "reviewer"]) };
-        let folder = bench.root().join(".baton/agents");
+        let folder = bench.root().join(".baton/sessions");
         fs::create_dir_all(&folder).expect("a folder");
         for agent in ["coder", "reviewer"] {
             let token = bench.desk.run(&["token", "create", "--agent", agent]).ok();

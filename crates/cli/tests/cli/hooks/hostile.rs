@@ -40,7 +40,7 @@ fn nothing_is_said_without_a_workspace_a_token_or_a_coordinator() {
     let lost = [("BATON_WORKSPACE", elsewhere.path().to_str().expect("UTF-8"))];
     all_silent(&bench, edit.as_bytes(), &lost);
 
-    let token = bench.root().join(".baton/agents/coder.token");
+    let token = bench.root().join(".baton/sessions/coder.token");
     let known = fs::read_to_string(&token).expect("a token");
     fs::remove_file(&token).expect("no token");
     all_silent(&bench, edit.as_bytes(), &[]);
