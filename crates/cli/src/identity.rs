@@ -5,15 +5,16 @@
 //! first session makes it, so that nobody has to configure anything; one that the operator revoked
 //! is not made again.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 
 use baton_protocol::agent::{Grant, Profile};
 use baton_protocol::command::Command;
 use baton_protocol::id::AgentId;
 use serde::Deserialize;
 use serde_json::json;
+use tempfile::NamedTempFile;
 
 use crate::caller::Caller;
 use crate::client::Client;
@@ -37,9 +38,7 @@ impl Identity {
         named: Option<&AgentId>,
     ) -> Result<Option<Self>, Failure> {
         if std::env::var_os("BATON_TOKEN").is_some() {
-            let caller = Caller::from_env(None)?;
-            let agent = bearer(&caller)?;
-            return same(named, &agent).map(|()| Some(Self { agent, caller }));
+            return Self::given(named).map(Some);
         }
         let agent = who(workspace, named)?;
         let token = match fs::read_to_string(workspace.agent_token(&agent)) {
@@ -47,7 +46,17 @@ impl Identity {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unusable(workspace, &agent, &error)),
         };
-        Ok(Some(Self { agent, caller: Caller::Bearer { token, on_behalf: None } }))
+        let caller = Caller::Bearer { token, on_behalf: None };
+        // A file that a crash left without its token is as good as none.
+        let whole = bearer(&caller).is_ok_and(|whose| whose == agent);
+        Ok(whole.then_some(Self { agent, caller }))
+    }
+
+    /// Who the session is by the token that it was given, as it is elsewhere.
+    pub(crate) fn given(named: Option<&AgentId>) -> Result<Self, Failure> {
+        let caller = Caller::from_env(None)?;
+        let agent = bearer(&caller)?;
+        same(named, &agent).map(|()| Self { agent, caller })
     }
 
     /// The same; an agent without a token gets one, and one that is not known is made known, if a
@@ -69,9 +78,10 @@ impl Identity {
         }
         let operator = Client::new(Line::Socket(workspace.clone()), Caller::from_env(None)?, None)?;
         let token = token(&operator, &agent)?;
-        let mut file = OpenOptions::new();
-        file.write(true).create_new(true).mode(0o600);
-        file.open(&path).and_then(|mut file| file.write_all(token.as_bytes())).map_err(broken)?;
+        // Whoever reads it meanwhile finds all of it or nothing; only its owner may.
+        let mut file = NamedTempFile::new_in(folder).map_err(broken)?;
+        file.write_all(token.as_bytes()).map_err(broken)?;
+        file.persist(&path).map_err(|error| broken(error.error))?;
         Ok(Self { agent, caller: Caller::Bearer { token, on_behalf: None } })
     }
 

@@ -257,3 +257,48 @@ fn a_coordinator_is_known_by_its_certificate() {
     let known = [&env[..], &[("BATON_CA", trust.as_str())]].concat();
     service.desk.run_with(&["list"], &known).ok();
 }
+
+#[test]
+fn mcp_over_http_is_for_agents_and_a_session_is_its_owners() {
+    let service = Service::on(Desk::with(&["builder", "tester"]), &["--listen", "127.0.0.1:0"]);
+    let (builder, tester) =
+        (service.token(&["--agent", "builder"]), service.token(&["--agent", "tester"]));
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        },
+    })
+    .to_string();
+    let ask = |body: &str, token: &str, session: Option<&str>| {
+        let accept = "application/json, text/event-stream";
+        let request = Request::post("/mcp", body).by(token).with("accept", accept);
+        let request = request.with("content-type", "application/json");
+        let request = match session {
+            Some(session) => request.with("mcp-session-id", session),
+            None => request,
+        };
+        service.ask(&request)
+    };
+    assert_eq!(service.ask(&Request::post("/mcp", &hello)).status, 401);
+    for whose in ["--operator", "--viewer"] {
+        let refused = ask(&hello, &service.token(&[whose]), None);
+        assert_eq!(refused.problem(), (403, "agent-only".to_owned()), "{whose}");
+    }
+    let begun = ask(&hello, &builder, None);
+    assert_eq!(begun.status, 200, "{begun:?}");
+    let session = begun.headers.iter().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let session = session.expect("a session").to_owned();
+    let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+    assert_eq!(ask(list, &tester, Some(&session)).status, 404, "it is another's");
+    let inited = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert_eq!(ask(inited, &builder, Some(&session)).status, 202);
+    let inbox = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_inbox"}}"#;
+    let answer = ask(inbox, &builder, Some(&session));
+    assert!(answer.body.contains("builder"), "it is who its token says: {answer:?}");
+    let me = service.desk.json(&["token", "list", "--agent", "builder"]);
+    let id = me[0]["id"].as_str().expect("an id");
+    service.desk.run(&["token", "revoke", id]).ok();
+    assert_eq!(ask(inbox, &builder, Some(&session)).status, 401);
+}

@@ -67,11 +67,16 @@ impl Questions {
         Ok(name)
     }
 
-    /// What was asked under this name, once.
+    /// What was asked under this name and has not been answered.
     pub(crate) fn asked(&self, name: &str) -> Option<Seen> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find(|(known, _)| known == name).map(|(_, seen)| seen.clone())
+    }
+
+    /// It was answered, and the word was carried out.
+    pub(crate) fn answered(&self, name: &str) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = all.iter().position(|(known, _)| known == name)?;
-        all.remove(at).map(|(_, seen)| seen)
+        all.retain(|(known, _)| known != name);
     }
 }
 
@@ -232,6 +237,7 @@ mod tests {
         let name = questions.keep(seen.clone()).expect("a name");
         assert_eq!(questions.asked("another"), None);
         assert_eq!(questions.asked(&name), Some(seen.clone()));
+        questions.answered(&name);
         assert_eq!(questions.asked(&name), None);
         let first = questions.keep(seen.clone()).expect("a name");
         for _ in 0..QUESTIONS_MAX {

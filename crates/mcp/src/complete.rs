@@ -4,7 +4,7 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorDa
 use serde_json::Value;
 
 use crate::desk::{Desk, Talk};
-use crate::resources::missing;
+use crate::prompts::refused;
 
 /// What the argument may be, best first.
 pub(crate) async fn complete<D: Desk>(
@@ -13,11 +13,11 @@ pub(crate) async fn complete<D: Desk>(
 ) -> Result<CompleteResult, ErrorData> {
     let known = match request.argument.name.as_str() {
         "agent" => {
-            let agents = talk.read("/v1/agents").await.map_err(|said| missing(&said))?;
+            let agents = talk.read("/v1/agents").await.map_err(|said| refused(&said))?;
             ids(&agents, "/profile/id")
         }
         "handoff" => {
-            let inbox = talk.read("/v1/inbox").await.map_err(|said| missing(&said))?;
+            let inbox = talk.read("/v1/inbox").await.map_err(|said| refused(&said))?;
             let mut all = ids(&inbox["waiting"], "/id");
             all.extend(ids(&inbox["holding"], "/handoff"));
             all.extend(ids(&inbox["results"], "/id"));
@@ -25,7 +25,7 @@ pub(crate) async fn complete<D: Desk>(
             all
         }
         "workflow" => {
-            let inbox = talk.read("/v1/inbox").await.map_err(|said| missing(&said))?;
+            let inbox = talk.read("/v1/inbox").await.map_err(|said| refused(&said))?;
             let parts = ["holding", "waiting", "passed", "results"];
             parts.iter().flat_map(|part| ids(&inbox[*part], "/workflow")).collect()
         }

@@ -3,6 +3,7 @@
 //! Only what this session took itself is remembered. A fence that it does not know must be said:
 //! otherwise a session that lost its work would act under the number of the one that got it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -28,14 +29,18 @@ impl Hold {
     }
 }
 
-/// All of them.
+/// All of them, as far as this session knows: others may have taken some away.
 #[derive(Debug, Default)]
-pub(crate) struct Holds(Mutex<Vec<Hold>>);
+pub(crate) struct Holds {
+    all: Mutex<Vec<Hold>>,
+    /// Whether something happened that speaks against the list.
+    doubtful: AtomicBool,
+}
 
 impl Holds {
     fn lock(&self) -> MutexGuard<'_, Vec<Hold>> {
         // A list of values is whole whatever became of whoever had it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers what was taken; returns all that is held now.
@@ -53,6 +58,28 @@ impl Holds {
         all.clone()
     }
 
+    /// Something was refused, or given away: the list is looked at before it is believed again.
+    pub(crate) fn doubt(&self) {
+        self.doubtful.store(true, Ordering::Relaxed);
+    }
+
+    /// Forgets what the coordinator does not confirm.
+    async fn confirm<D: Desk>(&self, talk: &Talk<'_, D>) -> Result<(), Said> {
+        let inbox = talk.read("/v1/inbox").await?;
+        let held: Vec<Hold> = inbox["holding"].as_array().into_iter().flatten().map(hold).collect();
+        let still = |own: &Hold| {
+            held.iter().any(|hold| (&hold.workflow, hold.fence) == (&own.workflow, own.fence))
+        };
+        let left = {
+            let mut all = self.lock();
+            all.retain(still);
+            all.clone()
+        };
+        self.doubtful.store(false, Ordering::Relaxed);
+        talk.desk.note(&left);
+        Ok(())
+    }
+
     /// The hold that is meant: by the id of its handoff or work, or because there is only one.
     fn meant(&self, id: Option<&str>) -> Vec<Hold> {
         let all = self.lock();
@@ -67,6 +94,9 @@ impl Holds {
         work: Option<&str>,
         fence: Option<u64>,
     ) -> Result<Hold, Said> {
+        if self.doubtful.load(Ordering::Relaxed) || self.meant(work).len() > 1 {
+            self.confirm(talk).await?;
+        }
         let mine = self.meant(work);
         match (mine.as_slice(), fence) {
             ([hold], None) => return Ok(hold.clone()),

@@ -5,8 +5,7 @@ use rmcp::model::{
 };
 
 use crate::brief;
-use crate::desk::{Desk, Talk};
-use crate::resources::missing;
+use crate::desk::{Desk, Said, Talk};
 
 const ACCEPT: &str = "accept_handoff";
 const REVIEW: &str = "escalation_review";
@@ -47,17 +46,23 @@ pub(crate) async fn get<D: Desk>(
     let named = request.arguments.as_ref().and_then(|all| all.get("handoff"));
     let named = named.and_then(|value| value.as_str()).filter(|id| !id.is_empty());
     let handoff = match named {
-        Some(id) => talk.handoff(id).await.map_err(|said| missing(&said))?,
+        Some(id) => talk.handoff(id).await.map_err(|said| refused(&said))?,
         None => waiting(talk, review).await?,
     };
-    let view = talk.read(format!("/v1/handoffs/{handoff}")).await.map_err(|said| missing(&said))?;
+    let view = talk.read(format!("/v1/handoffs/{handoff}")).await.map_err(|said| refused(&said))?;
     let page = if review { brief::review(&view) } else { brief::accept(&view) };
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, page)]))
 }
 
+/// What stands in the way of a prompt or a completion.
+pub(crate) fn refused(said: &Said) -> ErrorData {
+    let data = serde_json::json!({ "code": said.code, "hint": said.hint });
+    ErrorData::invalid_params(said.message.clone(), Some(data))
+}
+
 /// The most urgent handoff, or question, that waits.
 async fn waiting<D: Desk>(talk: &Talk<'_, D>, question: bool) -> Result<String, ErrorData> {
-    let inbox = talk.read("/v1/inbox").await.map_err(|said| missing(&said))?;
+    let inbox = talk.read("/v1/inbox").await.map_err(|said| refused(&said))?;
     let mut waiting = inbox["waiting"].as_array().into_iter().flatten();
     let first = waiting.find(|one| !question || one["type"] == "escalation");
     let id = first.and_then(|one| one["id"].as_str()).map(str::to_owned);

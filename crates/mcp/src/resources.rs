@@ -9,6 +9,8 @@ use crate::desk::{Desk, Said, Talk};
 pub(crate) const INBOX: &str = "baton://inbox";
 const AGENTS: &str = "baton://agents";
 const JSON: &str = "application/json";
+/// Messages that tell of an agent.
+const OF_AGENTS: [&str; 4] = ["AGENT_REGISTERED", "AGENT_HEALTHY", "BREAKER_RESET", "ERROR"];
 
 /// Something that has an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +131,7 @@ pub(crate) fn nothing_at(uri: &str) -> ErrorData {
 }
 
 /// What the coordinator refused to show, as MCP says it.
-pub(crate) fn missing(said: &Said) -> ErrorData {
+fn missing(said: &Said) -> ErrorData {
     let data = serde_json::json!({ "code": said.code, "hint": said.hint });
     let unknown = said.code.starts_with("unknown-") || said.code == "not-found";
     match unknown || said.code == "bad-input" {
@@ -145,7 +147,7 @@ pub(crate) fn touches(message: &Value, uri: &str) -> bool {
     let kind = message["type"].as_str().unwrap_or_default();
     match Thing::at(uri) {
         Some(Thing::Inbox) => workflow.is_some(),
-        Some(Thing::Agents | Thing::Agent(_)) => kind.starts_with("AGENT_"),
+        Some(Thing::Agents | Thing::Agent(_)) => OF_AGENTS.contains(&kind),
         Some(Thing::Handoff(id) | Thing::Package(id) | Thing::Audit(id)) => {
             handoff == Some(id.as_str())
         }
@@ -189,7 +191,7 @@ mod tests {
         for touched in [INBOX, "baton://handoffs/h1/package", "baton://workflows/w1"] {
             assert!(touches(&message, touched), "{touched}");
         }
-        for other in ["baton://handoffs/h2", "baton://workflows/h1", "nowhere"] {
+        for other in ["baton://handoffs/h2", "baton://workflows/h1", "baton://agents", "nowhere"] {
             assert!(!touches(&message, other), "{other}");
         }
     }

@@ -20,8 +20,9 @@ use crate::{complete, news, prompts, resources, tools};
 
 const INSTRUCTIONS: &str = "Baton passes work between agents and never loses it. list_inbox shows \
     what waits for you; accept_handoff takes it, return_handoff brings the result back. \
-    handoff_to_agent gives work to another agent, await_handoff waits for its result. Lock files \
-    that others may edit before you edit them.";
+    handoff_to_agent gives work to another agent, await_handoff waits for its result; when all is \
+    back, return_handoff completes what you began. Lock files that others may edit before you \
+    edit them.";
 
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(tools::list);
 

@@ -21,7 +21,7 @@ mod telemetry;
 mod tenure;
 mod wire;
 
-pub use marks::is_marked;
+pub use marks::{ancestors, is_marked};
 pub use network::{Listen, Network, Tls};
 pub use routes::openapi;
 pub use serve::{Options, ServeError, serve};

@@ -36,6 +36,17 @@ pub fn is_marked(pid: i32) -> bool {
     true
 }
 
+/// The processes above this one, the nearest first.
+pub fn ancestors(pid: i32) -> Vec<i32> {
+    let mut above = Vec::new();
+    let mut next = parent(pid);
+    while let Some(pid) = next.filter(|pid| *pid > 0 && above.len() < ANCESTORS_MAX) {
+        above.push(pid);
+        next = parent(pid);
+    }
+    above
+}
+
 fn environment(pid: i32) -> String {
     format!("/proc/{pid}/environ")
 }

@@ -35,7 +35,11 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 const SESSION_IDLE: Duration = Duration::from_secs(60 * 60);
 /// Sessions at once; the oldest revisions have one for each client.
 const SESSIONS_MAX: usize = 1_024;
+const SESSIONS_OF_ONE_MAX: usize = 64;
 const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+/// The first revision without sessions.
+const STATELESS_SINCE: &str = "2026-07-28";
 
 /// The routes themselves, as a desk: a request goes straight in.
 struct Inside {
@@ -137,12 +141,13 @@ impl Keeper {
         self.owners().get(session).is_none_or(|owner| owner == caller)
     }
 
-    /// Whether another session fits; those that ended by themselves make room.
-    async fn has_room(&self) -> bool {
+    /// Whether another session of this caller fits; those that ended by themselves make room.
+    async fn has_room(&self, caller: &Actor) -> bool {
         let open = self.sessions.sessions.read().await;
         let mut owners = self.owners();
         owners.retain(|id, _| open.contains_key(id.as_str()));
-        owners.len() < SESSIONS_MAX
+        let own = owners.values().filter(|owner| *owner == caller).count();
+        owners.len() < SESSIONS_MAX && own < SESSIONS_OF_ONE_MAX
     }
 }
 
@@ -178,15 +183,24 @@ async fn own_session(State(keeper): State<Arc<Keeper>>, request: Request, next: 
         Ok(known) => known,
         Err(problem) => return problem.into_response(),
     };
+    if !matches!(known.actor, Actor::Agent(_)) {
+        let detail = "an MCP session acts as one agent, and this caller is none";
+        let hint = "send an agent's token (`baton token create --agent NAME`)";
+        return Problem::new(StatusCode::FORBIDDEN, "agent-only", detail, hint).into_response();
+    }
     let named = parts.headers.get(SESSION).map(text);
+    let version = parts.headers.get(VERSION).map(text);
+    let begins = version.is_none_or(|version| version.as_str() < STATELESS_SINCE);
     match &named {
         Some(id) if !keeper.may_use(id, &known.actor) => {
             let (detail, hint) = ("there is no such session", "begin one with `initialize`");
             let status = StatusCode::NOT_FOUND;
             return Problem::new(status, "no-such-session", detail, hint).into_response();
         }
-        None if !keeper.has_room().await => {
-            let detail = format!("{SESSIONS_MAX} sessions are open already");
+        None if begins && !keeper.has_room(&known.actor).await => {
+            let detail = format!(
+                "{SESSIONS_OF_ONE_MAX} sessions of this agent are open, or {SESSIONS_MAX} in all"
+            );
             let hint = "end one with DELETE";
             let status = StatusCode::TOO_MANY_REQUESTS;
             return Problem::new(status, "too-many-sessions", detail, hint).into_response();

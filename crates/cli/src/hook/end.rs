@@ -41,7 +41,8 @@ impl Scene {
         let Some(inbox) = inbox else { return Said::Nothing };
         let mut memory = self.notebook.read();
         let key = |hold: &HoldView| format!("{} {}", hold.workflow, hold.fence);
-        let mut idle: Vec<_> = inbox.holding.iter().filter(|hold| is_idle(hold, &inbox)).collect();
+        let mut idle: Vec<_> =
+            inbox.holding.iter().filter(|hold| is_silent(hold, &inbox)).collect();
         idle.retain(|hold| !memory.asked_about.contains(&key(hold)));
         if idle.is_empty() {
             return Said::Nothing;
@@ -69,7 +70,7 @@ impl Scene {
         match end {
             // The same person goes on in the same window, as the same agent. What was begun stays
             // known as begun.
-            End::GoesOn if self.notebook.read().edited => return Said::Nothing,
+            End::GoesOn if self.notebook.read().begun => return Said::Nothing,
             End::GoesOn => {
                 self.notebook.forget();
                 return Said::Nothing;
@@ -78,7 +79,7 @@ impl Scene {
         }
         let agent = &self.identity.agent;
         let accepted = holds::accepted(&self.workspace, agent);
-        let untouched = !self.notebook.read().edited && !self.notebook.has_company();
+        let untouched = !self.notebook.read().begun && !self.notebook.has_company();
         let kept = self.talk(async |wire| {
             let inbox: Inbox = wire.read("/v1/inbox").await?;
             let mut kept = inbox.holding.len();
@@ -97,16 +98,21 @@ impl Scene {
     }
 }
 
-/// Whether nobody heard of it since it was taken: no progress, no lock, nothing passed on under it,
-/// and nobody it waits for.
-fn is_idle(hold: &HoldView, inbox: &Inbox) -> bool {
+/// Whether nobody will hear of it unless the agent speaks: no progress, no lock, nobody it waits
+/// for. What it passed on and got back is over.
+fn is_silent(hold: &HoldView, inbox: &Inbox) -> bool {
     let about = |line: &HandoffLine| line.workflow == hold.workflow;
     hold.progress.is_none()
         && hold.waits_for.is_none()
         && hold.verification.is_none()
         && hold.locks.is_empty()
         && !inbox.passed.iter().any(about)
-        && !inbox.results.iter().any(about)
+}
+
+/// Whether nobody heard of it since it was taken, either.
+fn is_idle(hold: &HoldView, inbox: &Inbox) -> bool {
+    let about = |line: &HandoffLine| line.workflow == hold.workflow;
+    is_silent(hold, inbox) && !inbox.results.iter().any(about)
 }
 
 /// Gives a hold back to whoever passed it, if that does no harm. Returns whether it went.

@@ -9,6 +9,7 @@ use std::io::Read;
 
 use baton_engine::view::{HandoffLine, HoldView, Inbox};
 use baton_protocol::id::{AgentId, Fence, HandoffId, WorkflowId};
+use baton_server::ancestors;
 use serde::Deserialize;
 
 use super::wire::Wire;
@@ -25,6 +26,9 @@ pub(super) struct Held {
     pub(super) workflow: WorkflowId,
     pub(super) handoff: Option<HandoffId>,
     pub(super) fence: Fence,
+    /// The process that began the session, if that was written down.
+    #[serde(default)]
+    client: Option<i32>,
 }
 
 impl Held {
@@ -49,13 +53,19 @@ struct Listed {
     holds: Vec<Held>,
 }
 
-/// What the agent's sessions accepted; nothing if that is not written down.
+/// What this session of the agent accepted; nothing if that is not written down. The program that
+/// runs us began the session, too, so it is above both; what another one began is not ours.
 pub(super) fn accepted(workspace: &Workspace, agent: &AgentId) -> Vec<Held> {
     let path = workspace.run().join("holds").join(format!("{agent}.json"));
     let mut text = Vec::new();
     let read = File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut text));
     let listed = read.ok().and_then(|_| serde_json::from_slice::<Listed>(&text).ok());
-    listed.map(|listed| listed.holds).unwrap_or_default()
+    let mut holds = listed.map(|listed| listed.holds).unwrap_or_default();
+    if holds.iter().any(|held| held.client.is_some()) {
+        let own = i32::try_from(std::process::id()).map(ancestors).unwrap_or_default();
+        holds.retain(|held| held.client.is_none_or(|client| own.contains(&client)));
+    }
+    holds
 }
 
 /// A hold that was taken from the session, and what became of the work.

@@ -36,8 +36,8 @@ pub(super) struct Memory {
     pub(super) asked_about: Vec<String>,
     /// Holds that it knows to be over.
     pub(super) known_gone: Vec<String>,
-    /// Whether it wrote to a file.
-    pub(super) edited: bool,
+    /// Whether it used a tool that does more than look.
+    pub(super) begun: bool,
 }
 
 /// Where it is kept.
@@ -90,7 +90,7 @@ impl Notebook {
                 break;
             }
         }
-        Memory { edited: self.read().edited, ..Memory::default() }
+        Memory { begun: self.read().begun, ..Memory::default() }
     }
 
     pub(super) fn forget(&self) {
@@ -153,13 +153,13 @@ mod tests {
         let book = notebook(folder.path(), "../../one");
         assert_eq!(book.read(), Memory::default());
         let noticed = (0..REMEMBERED_MAX + 1).map(|n| n.to_string()).collect();
-        book.write(&Memory { noticed, edited: true, ..Memory::default() });
+        book.write(&Memory { noticed, begun: true, ..Memory::default() });
         assert_eq!(book.read().noticed.len(), REMEMBERED_MAX);
         assert!(book.folder.join("one.json").is_file(), "no name leads out of the folder");
         let other = notebook(folder.path(), "two");
         assert_eq!((other.read(), other.has_company()), (Memory::default(), true));
         assert!(!book.has_company(), "one is not company for oneself");
-        assert_eq!(book.begin(), Memory { edited: true, ..Memory::default() });
+        assert_eq!(book.begin(), Memory { begun: true, ..Memory::default() });
         book.forget();
         assert!(!other.has_company());
         fs::write(book.folder.join("one.json"), b"\xff{").expect("a file");

@@ -47,7 +47,7 @@ impl Scene {
             (Moment::SessionStart, _) => self.greet(),
             (Moment::UserPrompt, _) => self.notify(),
             (Moment::PreToolUse, _) => self.guard(),
-            (Moment::PostToolUse, _) => self.note_edit(),
+            (Moment::PostToolUse, _) => self.note_act(),
             (Moment::PreCompact, _) => self.save(),
             (Moment::Stop, None) => self.stop(),
             (Moment::Stop, Some(end)) => self.end(end),
@@ -77,11 +77,11 @@ impl Scene {
         }
     }
 
-    fn note_edit(&self) -> Said {
-        if !self.told.edit.files.is_empty() {
+    fn note_act(&self) -> Said {
+        if self.told.acts {
             let mut memory = self.notebook.read();
-            if !memory.edited {
-                memory.edited = true;
+            if !memory.begun {
+                memory.begun = true;
                 self.notebook.write(&memory);
             }
         }

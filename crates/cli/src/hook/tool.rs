@@ -6,7 +6,8 @@ use serde_json::Value;
 const FILES_MAX: usize = 256;
 
 /// Where a call says which file it writes, in the words of the different programs.
-const PLACES: [&str; 7] = [
+const PLACES: [&str; 8] = [
+    "source",
     "file_path",
     "filePath",
     "notebook_path",
@@ -24,6 +25,40 @@ const PATCHES: [&str; 4] = ["command", "patch", "patchText", "input"];
 pub(crate) struct Edit {
     /// As the tool names them; empty if it writes nothing that we know of.
     pub(crate) files: Vec<String>,
+}
+
+/// Tools that only look, in the words of the different programs.
+const READERS: [&str; 22] = [
+    "read",
+    "read_file",
+    "read_many_files",
+    "glob",
+    "grep",
+    "grep_files",
+    "search_file_content",
+    "ls",
+    "list",
+    "list_dir",
+    "list_directory",
+    "view_image",
+    "notebookread",
+    "websearch",
+    "webfetch",
+    "web_fetch",
+    "web_search",
+    "google_web_search",
+    "todowrite",
+    "todoread",
+    "update_plan",
+    "toolsearch",
+];
+
+/// Whether a tool may have begun the work. Whoever cannot be told to only look, acts.
+pub(super) fn acts(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let bare = lower.rsplit("__").next().unwrap_or(&lower);
+    let ours = lower.starts_with("mcp__baton__") || lower.starts_with("baton_");
+    !ours && !READERS.contains(&bare)
 }
 
 /// What a call of the tool `name` with `input` writes.

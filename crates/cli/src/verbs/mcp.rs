@@ -49,7 +49,10 @@ impl Mcp {
     pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
         let desk = match &global.url {
             Some(address) => Over {
-                agent: Remote::new(Line::Network(address.clone()), Caller::from_env(None)?),
+                agent: Remote::new(
+                    Line::Network(address.clone()),
+                    Identity::given(self.agent.as_ref())?.caller,
+                ),
                 person: None,
                 place: None,
                 holds: None,
@@ -171,6 +174,8 @@ struct Noted {
 #[derive(Serialize, Deserialize)]
 struct OfSession {
     session: u32,
+    /// The process that began the session, and its hooks with it.
+    client: i32,
     #[serde(flatten)]
     hold: Value,
 }
@@ -187,8 +192,9 @@ fn noted(path: &Path, holds: &[Hold]) -> io::Result<()> {
     let session = std::process::id();
     let lives = |other: u32| other != session && Path::new(&format!("/proc/{other}")).exists();
     all.retain(|noted: &OfSession| lives(noted.session));
+    let client = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
     for hold in holds {
-        all.push(OfSession { session, hold: serde_json::to_value(hold)? });
+        all.push(OfSession { session, client, hold: serde_json::to_value(hold)? });
     }
     let mut file = NamedTempFile::new_in(folder)?;
     serde_json::to_writer(&mut file, &Noted { holds: all })?;

@@ -146,6 +146,7 @@ fn work_travels_between_two_sessions_and_comes_back() {
     let back = alice.call("await_handoff", json!({ "handoff": handoff }));
     assert_eq!(back["status"], "done", "{back}");
     assert!(back["result"].to_string().contains("speedup"), "{back}");
+    assert!(text(&back["next"]).contains("return_handoff"), "what is left to do: {back}");
     let uri = format!("baton://handoffs/{handoff}/audit");
     let audit = alice.request("resources/read", json!({ "uri": uri }));
     assert!(audit["result"]["contents"][0]["text"].to_string().contains("initiated"), "{audit}");
@@ -214,6 +215,37 @@ fn fences_and_files_are_what_they_are_for_everybody_else() {
     assert!(said.contains("fence") && !said.contains("fence-needed"), "{said}");
     let fresh = json!({ "note": "x", "work": work, "fence": taken["fence"] });
     again.call("report_progress", fresh);
+}
+
+#[test]
+fn a_session_whose_work_was_taken_away_is_kept_from_writing_and_then_goes_on() {
+    let desk = Desk::with(&["carol"]);
+    let mut alice = Client::new(&desk, "alice", json!({}));
+    let mut bob = Client::new(&desk, "bob", json!({}));
+    let first = alice.call("handoff_to_agent", json!({ "to": "bob", "reason": "the first" }));
+    bob.call("accept_handoff", json!({}));
+    let taken = ["reassign", text(&first["handoff"]), "--to", "carol", "--reason", "it is stuck"];
+    desk.run(&taken).ok();
+    // What the MCP server noted is what the hook of the same client goes by.
+    let hook = ["hook", "pre-tool-use", "--agent", "bob", "--client", "claude-code"];
+    let mut hook = desk.baton(&hook);
+    let mut hook = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let told = json!({
+        "hook_event_name": "PreToolUse", "session_id": "s1", "cwd": desk.path(),
+        "tool_name": "Write", "tool_input": { "file_path": "a.rs" },
+    });
+    let mut input = hook.stdin.take().expect("piped");
+    write!(input, "{told}").expect("it is read");
+    drop(input);
+    let said = hook.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.contains("deny") && said.contains("carol"), "{said}");
+    let said = bob.refused("report_progress", json!({ "note": "still at it" }));
+    assert!(said.contains("fence"), "{said}");
+    // The next thing that it takes is the only one it holds.
+    alice.call("handoff_to_agent", json!({ "to": "bob", "reason": "the second" }));
+    bob.call("accept_handoff", json!({}));
+    bob.call("report_progress", json!({ "note": "at the second" }));
 }
 
 const POLICY: &str = "approval = [{ name = \"deploys\", when = 'to == \"deployer\"' }]";
@@ -291,8 +323,11 @@ fn the_newest_revision_asks_a_person_in_two_rounds() {
     call["requestState"] = asks["result"]["requestState"].clone();
     let yes = json!({ "action": "accept", "content": { "decision": "approve" } });
     call["inputResponses"] = json!({ "approval": yes });
-    let done = client.request("tools/call", call);
+    let done = client.request("tools/call", call.clone());
     assert_eq!(done["result"]["structuredContent"]["status"], "sent", "{done}");
+    let again = client.request("tools/call", call);
+    let said = again["result"]["content"][0]["text"].to_string();
+    assert!(said.contains("no-such-question"), "{again}");
     let handoffs = desk.run(&["list", "--json"]).ok();
     assert_eq!(handoffs.matches("tests pass").count(), 1, "a second round is no second handoff");
 }

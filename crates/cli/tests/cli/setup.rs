@@ -185,7 +185,7 @@ fn what_is_written_is_what_the_clients_read() {
         "baton hook pre-tool-use --agent claude-code --client claude-code"
     );
     assert_eq!(settings["hooks"].as_object().map(serde_json::Map::len), Some(9));
-    assert_eq!(settings["statusLine"]["command"], "baton statusline");
+    assert_eq!(settings["statusLine"]["command"], "baton statusline --agent claude-code");
     let codex: toml::Table = bench.read("project/.codex/config.toml").parse().expect("TOML");
     let server = &codex["mcp_servers"]["baton"];
     assert_eq!(server["command"].as_str(), Some("baton"));

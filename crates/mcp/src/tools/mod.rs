@@ -133,7 +133,10 @@ pub(crate) async fn call<D: Desk>(
     Ok(match answered {
         Ok(result) => result.into(),
         // The model reads it and can act on it, which a protocol error does not allow.
-        Err(said) => CallToolResult::error(vec![ContentBlock::text(said.text())]).into(),
+        Err(said) => {
+            call.holds.doubt();
+            CallToolResult::error(vec![ContentBlock::text(said.text())]).into()
+        }
     })
 }
 

@@ -111,11 +111,8 @@ pub(super) async fn hand_off<D: Desk>(
     questions: &Questions,
     (answers, state): (Option<InputResponses>, Option<String>),
 ) -> Result<Passed, Said> {
-    // A retry with a person's answer is about the handoff that was asked about, not a new one.
-    if let Some(seen) = state.and_then(|state| questions.asked(&state)) {
-        let word = approval::read(answers.as_ref());
-        let told = approval::settle(&call.talk, &seen, word).await?;
-        return handed(call, &seen.handoff, told).await.map(Passed::Done);
+    if let Some(state) = state {
+        return second_round(call, questions, &state, answers.as_ref()).await;
     }
     let ask: HandOff = taken.read()?;
     let mode = ask.mode.unwrap_or_default();
@@ -124,20 +121,39 @@ pub(super) async fn hand_off<D: Desk>(
         (work, fence) => Some(call.held(work.as_deref(), fence).await?),
     };
     let answer = call.talk.command("pass", body(ask, mode, hold.as_ref())).await?;
+    // From here on it is passed: no error may make the model try again.
     match (&hold, mode) {
-        (Some(hold), Mode::Transfer) => call.ended(hold),
-        (None, Mode::Delegate) => remember_own(call, &answer).await?,
+        // Until somebody takes it, it may come back.
+        (Some(_), Mode::Transfer) => call.holds.doubt(),
+        (None, Mode::Delegate) => remember_own(call, &answer).await,
         (Some(_), Mode::Delegate) | (None, Mode::Transfer) => (),
     }
     let handoff = answer["handoff"].as_str().unwrap_or_default().to_owned();
-    match approval::ask(call, questions, &handoff).await? {
-        Answered::NotNeeded => handed(call, &handoff, None).await.map(Passed::Done),
-        Answered::Word(seen, word) => {
-            let told = approval::settle(&call.talk, &seen, word).await?;
-            handed(call, &handoff, told).await.map(Passed::Done)
+    let told = match approval::ask(call, questions, &handoff).await {
+        Ok(Answered::Later(question)) => return Ok(Passed::Asks(question)),
+        Ok(Answered::Word(seen, word)) => {
+            approval::settle(&call.talk, &seen, word).await.unwrap_or_else(|said| Some(said.text()))
         }
-        Answered::Later(question) => Ok(Passed::Asks(question)),
-    }
+        Ok(Answered::NotNeeded) | Err(_) => None,
+    };
+    Ok(Passed::Done(handed(call, &answer, told).await))
+}
+
+/// A retry with a person's answer is about the handoff that was asked about, and never a new one.
+async fn second_round<D: Desk>(
+    call: &Call<'_, D>,
+    questions: &Questions,
+    state: &str,
+    answers: Option<&InputResponses>,
+) -> Result<Passed, Said> {
+    let Some(seen) = questions.asked(state) else {
+        let message = "this session asked no such question, or it was answered already";
+        return Err(Said::new("no-such-question", message, "list_inbox shows what you passed on"));
+    };
+    let told = approval::settle(&call.talk, &seen, approval::read(answers)).await?;
+    questions.answered(state);
+    let passed = json!({ "handoff": seen.handoff });
+    Ok(Passed::Done(handed(call, &passed, told).await))
 }
 
 /// The command that this comes to.
@@ -178,34 +194,40 @@ fn body(ask: HandOff, mode: Mode, hold: Option<&Hold>) -> Value {
 }
 
 /// Work that began with a delegation is held by whoever delegated.
-async fn remember_own<D: Desk>(call: &Call<'_, D>, answer: &Value) -> Result<(), Said> {
-    let Some(workflow) = answer["workflow"].as_str() else { return Ok(()) };
-    let inbox = call.talk.read("/v1/inbox").await?;
+async fn remember_own<D: Desk>(call: &Call<'_, D>, answer: &Value) {
+    let Some(workflow) = answer["workflow"].as_str() else { return };
+    // If it cannot be read, the session must say the fence later.
+    let inbox = call.talk.read("/v1/inbox").await.unwrap_or_default();
     let held = inbox["holding"].as_array().into_iter().flatten();
     let own = held.filter(|hold| hold["workflow"] == workflow && hold["handoff"].is_null());
     for hold in own {
         let fence = hold["fence"].as_u64().unwrap_or_default();
         call.took(Hold { workflow: workflow.to_owned(), handoff: None, fence });
     }
-    Ok(())
 }
 
-/// What the sender is told of its handoff.
-async fn handed<D: Desk>(
-    call: &Call<'_, D>,
-    handoff: &str,
-    told: Option<String>,
-) -> Result<Handed, Said> {
-    let view = call.talk.read(format!("/v1/handoffs/{handoff}")).await?;
+/// What the sender is told of its handoff, from what was recorded and where it stands now.
+async fn handed<D: Desk>(call: &Call<'_, D>, passed: &Value, told: Option<String>) -> Handed {
+    let id = |name: &str| passed[name].as_str().unwrap_or_default().to_owned();
+    let handoff = id("handoff");
+    let Ok(view) = call.talk.read(format!("/v1/handoffs/{handoff}")).await else {
+        let next = "it is passed, and cannot be read now: get_handoff shows where it stands";
+        let (workflow, to) = (id("workflow"), String::new());
+        let (status, next) = ("sent".to_owned(), Some(told.unwrap_or_else(|| next.to_owned())));
+        return Handed { status, handoff, workflow, to, next };
+    };
     let line = line(&view);
     let (status, next) = match line.state.as_str() {
-        "awaiting_approval" => ("approval_required", Some(approval::how(handoff, &view))),
+        "awaiting_approval" => {
+            let how = approval::how(&handoff, &view);
+            ("approval_required", Some(told.map_or(how.clone(), |told| format!("{told}\n{how}"))))
+        }
         "queued" => ("queued", Some("the receiver is full; it comes in turn".to_owned())),
         "failed" => ("failed", told.or(line.detail)),
         _ => ("sent", Some("await_handoff waits for its end".to_owned())),
     };
     let status = status.to_owned();
-    Ok(Handed { status, handoff: line.handoff, workflow: line.workflow, to: line.to, next })
+    Handed { status, handoff: line.handoff, workflow: line.workflow, to: line.to, next }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -265,6 +287,9 @@ pub(super) struct Waited {
     /// What came back
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Value>,
+    /// What to do next
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 fn waited(view: &Value) -> Waited {
@@ -280,13 +305,40 @@ fn waited(view: &Value) -> Waited {
         task: view["task"].as_str().map(str::to_owned),
         fence: view["fence"].as_u64(),
         result: Some(view["result"].clone()).filter(|result| !result.is_null()),
+        next: None,
     }
+}
+
+/// Adds what is left to do: whoever began the work and has everything back must end it, or it is
+/// held for ever.
+async fn with_next<D: Desk>(call: &Call<'_, D>, mut waited: Waited) -> Waited {
+    if waited.status == "pending" {
+        return waited;
+    }
+    let inbox = call.talk.read("/v1/inbox").await.unwrap_or_default();
+    let about = |part: &str| {
+        let lines = inbox[part].as_array().into_iter().flatten();
+        lines.filter(|line| line["workflow"] == waited.line.workflow.as_str()).count()
+    };
+    let owned =
+        inbox["holding"].as_array().into_iter().flatten().find(|hold| {
+            hold["workflow"] == waited.line.workflow.as_str() && hold["owner"] == true
+        });
+    if let (Some(hold), 0) = (owned, about("passed")) {
+        waited.next = Some(format!(
+            "you hold this work (fence {}): go on with it, or return_handoff with `work` {} \
+             completes it",
+            hold["fence"], waited.line.workflow,
+        ));
+    }
+    waited
 }
 
 pub(super) async fn get<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Waited, Said> {
     let Which { handoff } = taken.read()?;
     let handoff = call.talk.handoff(&handoff).await?;
-    Ok(waited(&call.talk.read(format!("/v1/handoffs/{handoff}")).await?))
+    let view = call.talk.read(format!("/v1/handoffs/{handoff}")).await?;
+    Ok(with_next(call, waited(&view)).await)
 }
 
 pub(super) async fn wait<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Waited, Said> {
@@ -307,7 +359,7 @@ pub(super) async fn wait<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Wa
             }
         };
         if now.status != "pending" || left == 0 || Instant::now() >= end {
-            return Ok(now);
+            return Ok(with_next(call, now).await);
         }
         sign(call, begun.elapsed(), seconds, &now).await;
     }

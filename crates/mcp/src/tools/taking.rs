@@ -9,6 +9,11 @@ use super::{Call, Done, Line, Nature, Taken, line, tool};
 use crate::desk::{Desk, Said};
 use crate::holds::Hold;
 
+/// Handoffs that are tried when none is named.
+const TRIED_MAX: usize = 5;
+/// Handoffs of each kind that one answer tells of.
+const LINES_MAX: usize = 30;
+
 pub(super) fn list() -> Vec<Tool> {
     vec![
         tool::<Nothing, Inbox>(
@@ -47,6 +52,8 @@ pub(super) struct Inbox {
     holding: Vec<Holding>,
     passed: Vec<Line>,
     results: Vec<Line>,
+    /// Those left out
+    more: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -64,10 +71,16 @@ pub(super) async fn inbox<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<I
     let Nothing {} = taken.read()?;
     let view = call.talk.read("/v1/inbox").await?;
     let all = |name: &str| view[name].as_array().cloned().unwrap_or_default();
-    let lines = |name: &str| all(name).iter().map(line).collect::<Vec<_>>();
+    let mut more = 0;
+    let mut lines = |name: &str| {
+        let all = all(name);
+        more += all.len().saturating_sub(LINES_MAX);
+        all.iter().take(LINES_MAX).map(line).collect::<Vec<_>>()
+    };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut waiting = lines("waiting");
     waiting.extend(lines("queued"));
+    let (passed, results) = (lines("passed"), lines("results"));
     let held = all("holding");
     let holding = held.iter().map(|hold| Holding {
         workflow: text(&hold["workflow"]),
@@ -80,8 +93,9 @@ pub(super) async fn inbox<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<I
         agent: text(&view["agent"]),
         waiting,
         holding: holding.collect(),
-        passed: lines("passed"),
-        results: lines("results"),
+        passed,
+        results,
+        more,
     })
 }
 
@@ -102,18 +116,45 @@ pub(super) struct Accepted {
 
 pub(super) async fn accept<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Accepted, Said> {
     let Accept { handoff } = taken.read()?;
-    let handoff = match handoff {
-        Some(handoff) => call.talk.handoff(&handoff).await?,
-        None => first(call).await?,
+    let (handoff, answer) = match handoff {
+        Some(handoff) => {
+            let handoff = call.talk.handoff(&handoff).await?;
+            let answer = call.talk.command("accept", json!({ "handoff": handoff })).await?;
+            (handoff, answer)
+        }
+        None => accept_first(call).await?,
     };
-    call.talk.command("accept", json!({ "handoff": handoff })).await?;
-    let mut package = call.talk.read(format!("/v1/handoffs/{handoff}/package")).await?;
-    let fence = package["fence"].as_u64().unwrap_or_default();
-    let workflow = package["handoff"]["workflow"].as_str().unwrap_or_default().to_owned();
-    let hold = Hold { workflow: workflow.clone(), handoff: Some(handoff.clone()), fence };
-    call.took(hold);
-    without_nothing(&mut package);
+    // From here on it is held, whatever can be read of it now.
+    let fence = answer["fence"].as_u64().unwrap_or_default();
+    let workflow = answer["workflow"].as_str().unwrap_or_default().to_owned();
+    call.took(Hold { workflow: workflow.clone(), handoff: Some(handoff.clone()), fence });
+    let package = call.talk.read(format!("/v1/handoffs/{handoff}/package")).await;
+    let package = match package {
+        Ok(mut package) => {
+            without_nothing(&mut package);
+            package
+        }
+        Err(said) => {
+            let where_it_is = format!("baton://handoffs/{handoff}/package");
+            json!({ "unread": said.text(), "read_it_at": where_it_is })
+        }
+    };
     Ok(Accepted { fence, workflow, handoff, package })
+}
+
+/// Takes the most urgent of those that wait. Another session of the same agent may be quicker; then
+/// the next one is tried.
+async fn accept_first<D: Desk>(call: &Call<'_, D>) -> Result<(String, Value), Said> {
+    let inbox = call.talk.read("/v1/inbox").await?;
+    let waiting = inbox["waiting"].as_array().into_iter().flatten();
+    let mut refused = Said::new("nothing-waits", "no handoff waits for you", "");
+    for id in waiting.filter_map(|line| line["id"].as_str()).take(TRIED_MAX) {
+        match call.talk.command("accept", json!({ "handoff": id })).await {
+            Ok(answer) => return Ok((id.to_owned(), answer)),
+            Err(said) => refused = said,
+        }
+    }
+    Err(refused)
 }
 
 /// Leaves out what says nothing: a model pays for every word.
@@ -131,13 +172,6 @@ fn without_nothing(value: &mut Value) {
         Value::Array(all) => all.iter_mut().for_each(without_nothing),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (),
     }
-}
-
-/// The most urgent of those that wait.
-async fn first<D: Desk>(call: &Call<'_, D>) -> Result<String, Said> {
-    let inbox = call.talk.read("/v1/inbox").await?;
-    let first = inbox["waiting"][0]["id"].as_str().map(str::to_owned);
-    first.ok_or_else(|| Said::new("nothing-waits", "no handoff waits for you", ""))
 }
 
 #[derive(Deserialize, JsonSchema)]

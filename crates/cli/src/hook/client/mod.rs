@@ -92,6 +92,8 @@ pub(crate) struct Told {
     pub(crate) transcript: Option<PathBuf>,
     /// What a tool is about to write, or has written.
     pub(crate) edit: Edit,
+    /// Whether the tool may have done something; one that only looks, or speaks with us, has not.
+    pub(crate) acts: bool,
     /// Whether the agent goes on only because a hook asked it to.
     pub(crate) goes_on: bool,
     /// Whether the session itself is over, and not only a turn of it.
@@ -162,6 +164,7 @@ fn plain(form: &Value) -> Told {
             (Some(name), Some(input)) => tool::edit(name, input),
             (Some(_), None) | (None, _) => Edit::default(),
         },
+        acts: text("tool_name").is_some_and(tool::acts),
         goes_on: form.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
         end: (text("hook_event_name") == Some("SessionEnd")).then(|| match text("reason") {
             Some("clear" | "resume") => End::GoesOn,

@@ -19,6 +19,7 @@ pub(super) fn read(form: &Value) -> Told {
     let mut told = plain(form);
     told.session = told.session.or_else(|| text("sessionID").map(str::to_owned));
     told.folder = told.folder.or_else(|| text("directory").map(Into::into));
+    told.acts |= text("tool").is_some_and(tool::acts);
     if let (Some(name), Some(args)) = (text("tool"), form.get("args")) {
         told.edit = tool::edit(name, args);
     }

@@ -43,7 +43,7 @@ pub(super) fn pieces(site: &Site, wish: &Wish) -> Vec<Piece> {
     };
     let mut settings: Vec<_> =
         HOOKS.iter().map(|hook| hook.slot(Client::ClaudeCode, wish)).collect();
-    let line = wish.word.line(&["statusline"]);
+    let line = wish.word.line(&["statusline", "--agent", wish.agent.as_str()]);
     let node = Node::object([("type", Node::text("command")), ("command", Node::text(line))]);
     settings.push(Slot::Status { node });
     let command = |name: &str, text: &str| Piece {

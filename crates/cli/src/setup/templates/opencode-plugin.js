@@ -70,8 +70,8 @@ async function before(about, session, tool, input) {
   if (deny) throw new Error(deny)
 }
 
-const after = (about, session, tool) =>
-  ask("post-tool-use", about("PostToolUse", session, { tool_name: tool }))
+const after = (about, session, tool, input) =>
+  ask("post-tool-use", about("PostToolUse", session, { tool_name: tool, tool_input: input }))
 
 // OpenCode 1
 async function server({ client, directory }) {
@@ -87,7 +87,8 @@ async function server({ client, directory }) {
       output.system.push(...texts(sessionID))
     },
     "tool.execute.before": ({ sessionID, tool }, { args }) => before(about, sessionID, tool, args),
-    "tool.execute.after": async ({ sessionID, tool }) => void after(about, sessionID, tool),
+    "tool.execute.after": async ({ sessionID, tool, args }) =>
+      void after(about, sessionID, tool, args),
     "experimental.session.compacting": async ({ sessionID }) => {
       await ask("pre-compact", about("PreCompact", sessionID))
     },
@@ -119,7 +120,10 @@ async function setup(ctx) {
   await ctx.tool.hook("execute.before", (event) =>
     before(about, event.sessionID, event.tool, event.input),
   )
-  await ctx.tool.hook("execute.after", (event) => void after(about, event.sessionID, event.tool))
+  await ctx.tool.hook(
+    "execute.after",
+    (event) => void after(about, event.sessionID, event.tool, event.input),
+  )
   await ctx.session.hook("context", async (event) => {
     const session = event.sessionID
     await begin(session)
