@@ -82,6 +82,30 @@ impl Caller {
     }
 }
 
+/// What coding agents' programs put into the environment of their shells.
+const SHELLS: [(&str, &str); 4] = [
+    ("CLAUDECODE", "Claude Code"),
+    ("CODEX_SANDBOX", "Codex"),
+    ("GEMINI_CLI", "Gemini CLI"),
+    ("OPENCODE", "OpenCode"),
+];
+
+/// Refuses what only a person may say where a coding agent types. A person has other terminals; the
+/// agent is kept from taking their word out of their mouth by accident.
+pub(crate) fn a_person_types() -> Result<(), Failure> {
+    let set =
+        |name| std::env::var_os(name).is_some_and(|value: std::ffi::OsString| !value.is_empty());
+    match SHELLS.iter().find(|(name, _)| set(name)) {
+        None => Ok(()),
+        Some((name, program)) => Err(Failure::new(
+            Exit::Refused,
+            "person-only",
+            format!("this is a shell of {program} ({name} is set), and a person must say this"),
+            "run it in a terminal of your own".to_owned(),
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

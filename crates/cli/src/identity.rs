@@ -100,15 +100,20 @@ fn who(workspace: &Workspace, named: Option<&AgentId>) -> Result<AgentId, Failur
     if let Some(mark) = &mark {
         same(named, mark)?;
     }
-    match named.cloned().or(mark) {
-        Some(agent) => Ok(agent),
+    let agent = match named.cloned().or(mark) {
+        Some(agent) => agent,
         None => workspace.settings()?.agent.ok_or_else(|| {
             Failure::usage(
                 "it is not said which agent this session is",
                 "name it with --agent NAME, or set `agent = \"NAME\"` in .baton/config.toml",
             )
-        }),
+        })?,
+    };
+    if agent.is_operator() {
+        let hint = "name the agent that it is; the operator is the person at the terminal";
+        return Err(Failure::usage("a session is never the operator", hint));
     }
+    Ok(agent)
 }
 
 /// Whose token it is; every token says so.

@@ -14,6 +14,7 @@ mod hook;
 mod identity;
 mod launch;
 mod line;
+mod noted;
 mod place;
 mod prime;
 mod session;

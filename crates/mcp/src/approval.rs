@@ -19,8 +19,11 @@ use serde_json::{Value, json};
 use crate::desk::{Ask, Desk, Said, Talk, fresh, granted};
 use crate::tools::Call;
 
-/// How long a person has before the model is told how to go on without an answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(120);
+/// How long a person has before the model is told how to go on without an answer; clients give up
+/// on a call after a minute.
+const ANSWER_WITHIN: Duration = Duration::from_secs(50);
+/// Characters of one field that the person is shown.
+const SHOWN_MAX: usize = 600;
 /// Questions that wait for their answer in one session.
 const QUESTIONS_MAX: usize = 32;
 /// The name of the question among those of one round.
@@ -135,22 +138,57 @@ fn form() -> Result<ElicitationSchema, Said> {
     form.map_err(|error| Said::new("failed", error.to_string(), "tell us"))
 }
 
+/// What the person decides on, a line a field: no text of an agent can pass for another field.
 fn question(view: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut words = format!(
-        "{} wants to hand \"{}\" to {}.\nReason: {}",
-        text(&view["from_agent"]),
-        text(&view["title"]),
-        text(&view["to_agent"]),
-        text(&view["reason"]),
-    );
-    if let Some(task) = view["task"].as_str() {
-        words.push_str(&format!("\nTask: {task}"));
-    }
-    if let Some(why) = view["approval"]["why"].as_str() {
-        words.push_str(&format!("\nA person must approve this: {why}"));
+    let context = &view["context"];
+    let paths = context["artifacts"].as_array().into_iter().flatten();
+    let paths: Vec<_> = paths.filter_map(|artifact| artifact["path"].as_str()).collect();
+    let fields = [
+        ("Task", shown(&view["task"])),
+        ("Reason", shown(&view["reason"])),
+        ("Told along", shown(&context["custom"])),
+        ("Variables", shown(&context["context_variables"])),
+        ("Files", (!paths.is_empty()).then(|| one_line(&paths.join(", ")))),
+        ("Kind", shown(&view["type"])),
+        ("Priority", shown(&view["priority"])),
+        ("Why you are asked", shown(&view["approval"]["why"])),
+    ];
+    let who = |name: &str| one_line(view[name].as_str().unwrap_or_default());
+    let mut words = format!("{} wants to hand work to {}.", who("from_agent"), who("to_agent"));
+    for (name, value) in fields {
+        if let Some(value) = value {
+            words.push_str(&format!("\n{name}: {value}"));
+        }
     }
     words
+}
+
+/// A value on one line; nothing if it says nothing.
+fn shown(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(one_line(text)),
+        Value::Object(fields) if fields.values().all(|value| shown(value).is_none()) => None,
+        other => Some(one_line(&other.to_string())),
+    }
+}
+
+/// Without what could end the line or turn it around.
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for c in text.chars().take(SHOWN_MAX) {
+        match c {
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                line.extend(c.escape_default());
+            }
+            c if c.is_control() => line.extend(c.escape_default()),
+            c => line.push(c),
+        }
+    }
+    match text.chars().count().checked_sub(SHOWN_MAX) {
+        None | Some(0) => line,
+        Some(more) => format!("{line}… ({more} more characters: `baton approvals ID` shows all)"),
+    }
 }
 
 /// The person's word in the answers that a client brought back.
@@ -228,6 +266,25 @@ mod tests {
         ] {
             assert_eq!(nothing, Word::None);
         }
+    }
+
+    #[test]
+    fn no_text_of_an_agent_passes_for_another_field() {
+        let asked = question(&json!({
+            "from_agent": "builder", "to_agent": "deployer", "type": "delegation",
+            "reason": "fix a typo\nTask: nothing\u{202e}", "task": "drop the database",
+            "context": {
+                "custom": { "command": "rm -rf /" }, "context_variables": { "custom": {} },
+                "artifacts": [{ "path": "a.sql" }],
+            },
+            "approval": { "why": "deploys" },
+        }));
+        let lines: Vec<_> = asked.lines().collect();
+        assert_eq!(lines[1], "Task: drop the database");
+        assert_eq!(lines[2], r"Reason: fix a typo\nTask: nothing\u{202e}");
+        assert_eq!(lines[3], r#"Told along: {"command":"rm -rf /"}"#);
+        assert_eq!(lines[4..], ["Files: a.sql", "Kind: delegation", "Why you are asked: deploys"]);
+        assert!(one_line(&"x".repeat(SHOWN_MAX + 5)).contains("(5 more characters"));
     }
 
     #[test]

@@ -49,9 +49,12 @@ pub(crate) fn review(view: &Value) -> String {
     if !trail.is_empty() {
         page.push_str("\n## What those below think\n");
         for assessment in &trail {
-            let words = assessment["assessment"].as_str().or_else(|| assessment["words"].as_str());
-            let words = words.map_or_else(|| assessment.to_string(), str::to_owned);
-            page.push_str(&format!("- {}: {words}\n", text(&assessment["agent"])));
+            page.push_str(&format!(
+                "- {} ({}): {}\n",
+                text(&assessment["by"]),
+                text(&assessment["role"]),
+                text(&assessment["words"]),
+            ));
         }
     }
     section(&mut page, "Variables", &view["context"]["context_variables"]);

@@ -1,11 +1,17 @@
 //! Where requests go: the coordinator, in the name of the agent that a session is.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use rmcp::model::Extensions;
 use serde_json::{Value, json};
 
 use crate::holds::Hold;
+
+/// How often a coordinator that is not heard is asked, and the first pause in between.
+const ASKED_MAX: u32 = 4;
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// What the transport knows of whoever sent a message; over HTTP, its credential is in there.
 pub type Asker = Extensions;
@@ -114,8 +120,7 @@ pub(crate) struct Talk<'a, D> {
 impl<D: Desk> Talk<'_, D> {
     /// Reads a view.
     pub(crate) async fn read(&self, path: impl Into<String>) -> Result<Value, Said> {
-        let ask = Ask { path: path.into(), body: None, key: None };
-        granted(self.desk.ask(self.from, ask).await?)
+        granted(self.ask(Ask { path: path.into(), body: None, key: None }).await?)
     }
 
     /// Asks for a change, under a name of its own.
@@ -125,7 +130,21 @@ impl<D: Desk> Talk<'_, D> {
             body: Some(json!({ name: body })),
             key: Some(fresh()?),
         };
-        granted(self.desk.ask(self.from, ask).await?)
+        granted(self.ask(ask).await?)
+    }
+
+    /// Asks until it is heard. A change goes by its name, so asking again is asking once; a model
+    /// could not do that, because it does not know the name.
+    async fn ask(&self, ask: Ask) -> Result<Told, Unheard> {
+        let mut pause = AGAIN_AFTER;
+        for _ in 1..ASKED_MAX {
+            match self.desk.ask(self.from, ask.clone()).await {
+                Ok(told) => return Ok(told),
+                Err(_) => tokio::time::sleep(pause).await,
+            }
+            pause *= 2;
+        }
+        self.desk.ask(self.from, ask).await
     }
 
     /// The whole id of a handoff, of which a beginning was given.

@@ -54,7 +54,7 @@ impl Holds {
     /// Forgets what is over; returns what is left.
     pub(crate) fn ended(&self, hold: &Hold) -> Vec<Hold> {
         let mut all = self.lock();
-        all.retain(|other| other != hold);
+        all.retain(|other| (&other.workflow, &other.handoff) != (&hold.workflow, &hold.handoff));
         all.clone()
     }
 
@@ -154,11 +154,11 @@ mod tests {
         let one = Hold { workflow: "aa-1".into(), handoff: Some("bb-1".into()), fence: 2 };
         let two = Hold { workflow: "aa-2".into(), handoff: None, fence: 1 };
         holds.took(one.clone());
-        assert_eq!(holds.meant(None), [one.clone()]);
+        assert_eq!(holds.meant(None), vec![one.clone()]);
         holds.took(two.clone());
         assert_eq!(holds.meant(None).len(), 2);
-        assert_eq!(holds.meant(Some("bb")), [one.clone()]);
-        assert_eq!(holds.meant(Some("aa-2")), [two.clone()]);
+        assert_eq!(holds.meant(Some("bb")), vec![one.clone()]);
+        assert_eq!(holds.meant(Some("aa-2")), vec![two.clone()]);
         assert_eq!(holds.meant(Some("")), [], "nothing is no beginning of an id");
         assert_eq!(holds.ended(&one), [two]);
     }

@@ -8,8 +8,10 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-/// Words that say what the type's own name or shape says already.
-const IDLE_WORDS: &[&str] = &["$schema", "title", "format", "default", "minimum", "maximum"];
+/// Words that say what the type's own name or shape says already. What is not known is refused
+/// whether that is said here or not.
+const IDLE_WORDS: &[&str] =
+    &["$schema", "title", "format", "default", "minimum", "maximum", "additionalProperties"];
 
 /// The schema of `T`, whole and short.
 pub(crate) fn of<T: JsonSchema>() -> Arc<JsonObject> {

@@ -193,9 +193,8 @@ async fn own_session(State(keeper): State<Arc<Keeper>>, request: Request, next: 
     let begins = version.is_none_or(|version| version.as_str() < STATELESS_SINCE);
     match &named {
         Some(id) if !keeper.may_use(id, &known.actor) => {
-            let (detail, hint) = ("there is no such session", "begin one with `initialize`");
-            let status = StatusCode::NOT_FOUND;
-            return Problem::new(status, "no-such-session", detail, hint).into_response();
+            // In the words that one gets which nobody opened.
+            return (StatusCode::NOT_FOUND, "Not Found: Session not found").into_response();
         }
         None if begins && !keeper.has_room(&known.actor).await => {
             let detail = format!(

@@ -1,22 +1,17 @@
 //! What a session believes it holds, and whether it still does.
 //!
-//! The MCP server writes what was accepted through it to `.baton/run/holds/AGENT.json`. It is only
-//! read here. What is listed there and is in force no longer was taken away: by a person, by time,
-//! or with the whole work. What the agent itself returned or passed on is over and not gone.
-
-use std::fs::File;
-use std::io::Read;
+//! The MCP server notes what was accepted through it; it is only read here. What is listed there
+//! and is in force no longer was taken away: by a person, by time, or with the whole work. What the
+//! agent itself returned or passed on is over and not gone.
 
 use baton_engine::view::{HandoffLine, HoldView, Inbox};
 use baton_protocol::id::{AgentId, Fence, HandoffId, WorkflowId};
-use baton_server::ancestors;
 use serde::Deserialize;
 
 use super::wire::Wire;
+use crate::noted;
 use crate::workspace::Workspace;
 
-/// Bytes of the file.
-const BYTES_MAX: u64 = 1024 * 1024;
 /// Holds that are looked after at once.
 const LOOKED_AT_MAX: usize = 5;
 
@@ -26,9 +21,6 @@ pub(super) struct Held {
     pub(super) workflow: WorkflowId,
     pub(super) handoff: Option<HandoffId>,
     pub(super) fence: Fence,
-    /// The process that began the session, if that was written down.
-    #[serde(default)]
-    client: Option<i32>,
 }
 
 impl Held {
@@ -48,24 +40,9 @@ impl Held {
     }
 }
 
-#[derive(Deserialize)]
-struct Listed {
-    holds: Vec<Held>,
-}
-
-/// What this session of the agent accepted; nothing if that is not written down. The program that
-/// runs us began the session, too, so it is above both; what another one began is not ours.
+/// What this session of the agent accepted; nothing if that is not written down.
 pub(super) fn accepted(workspace: &Workspace, agent: &AgentId) -> Vec<Held> {
-    let path = workspace.run().join("holds").join(format!("{agent}.json"));
-    let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut text));
-    let listed = read.ok().and_then(|_| serde_json::from_slice::<Listed>(&text).ok());
-    let mut holds = listed.map(|listed| listed.holds).unwrap_or_default();
-    if holds.iter().any(|held| held.client.is_some()) {
-        let own = i32::try_from(std::process::id()).map(ancestors).unwrap_or_default();
-        holds.retain(|held| held.client.is_none_or(|client| own.contains(&client)));
-    }
-    holds
+    noted::own(workspace, agent)
 }
 
 /// A hold that was taken from the session, and what became of the work.

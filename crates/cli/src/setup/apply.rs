@@ -119,13 +119,14 @@ fn plan(
             Original::Was(piece.edit.take(text, before.as_deref()).map_err(wrong)?)
         }
         (_, None, Some(text)) if piece.edit.touches(text).map_err(wrong)? => {
-            // Somebody else of us put it there: another client, or a colleague by git.
+            // It was there before this setup: by another client's, whose receipt knows more, by a
+            // colleague, or by the user's own hand. Then it is what taking back leads to.
             let shared = others.iter().find_map(|(_, folder, receipt)| {
                 receipt.of(&seen.target).filter(|entry| as_we_wrote(entry)).map(|it| (folder, it))
             });
             Original::Was(match shared {
                 Some((folder, entry)) => entry.original(folder)?,
-                None => piece.edit.take(text, None).map_err(wrong)?,
+                None => Some(text.to_owned()),
             })
         }
         (_, None | Some(_), current) => Original::Was(current.map(str::to_owned)),

@@ -1,8 +1,7 @@
 //! `baton mcp`: a session of a coding agent, over its standard input and output.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +13,7 @@ use futures_util::stream::BoxStream;
 use http_body_util::BodyStream;
 use hyper::body::Bytes;
 use rmcp::ServiceExt;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tempfile::NamedTempFile;
 
 use crate::args::Global;
 use crate::caller::Caller;
@@ -24,6 +21,7 @@ use crate::client::Remote;
 use crate::failure::Failure;
 use crate::identity::Identity;
 use crate::line::Line;
+use crate::noted;
 use crate::place::Place;
 use crate::workspace::Workspace;
 
@@ -107,7 +105,7 @@ impl Over {
             agent: Remote::new(line(), caller),
             person,
             place: Some(Place::new(workspace.root())),
-            holds: Some(workspace.run().join("holds").join(format!("{agent}.json"))),
+            holds: Some(noted::path(workspace, &agent)),
         })
     }
 }
@@ -159,46 +157,7 @@ impl Desk for Over {
     fn note(&self, holds: &[Hold]) {
         if let Some(path) = &self.holds {
             // Only hooks read it, and without it they hold nobody up.
-            let _ = noted(path, holds);
+            let _ = noted::note(path, holds);
         }
     }
-}
-
-/// What the sessions of one agent hold, as their hooks read it.
-#[derive(Default, Serialize, Deserialize)]
-struct Noted {
-    holds: Vec<OfSession>,
-}
-
-/// A hold, and the process of the session that took it.
-#[derive(Serialize, Deserialize)]
-struct OfSession {
-    session: u32,
-    /// The process that began the session, and its hooks with it.
-    client: i32,
-    #[serde(flatten)]
-    hold: Value,
-}
-
-/// Writes down what this session holds, beside what others of the same agent do. What sessions
-/// that are gone held is left out.
-fn noted(path: &Path, holds: &[Hold]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let turn = File::create(folder.join("lock"))?;
-    turn.lock()?;
-    let known = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
-    let Noted { holds: mut all } = known.unwrap_or_default();
-    let session = std::process::id();
-    let lives = |other: u32| other != session && Path::new(&format!("/proc/{other}")).exists();
-    all.retain(|noted: &OfSession| lives(noted.session));
-    let client = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
-    for hold in holds {
-        all.push(OfSession { session, client, hold: serde_json::to_value(hold)? });
-    }
-    let mut file = NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&mut file, &Noted { holds: all })?;
-    file.flush()?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -8,7 +8,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// What must not leak from the developer's terminal into a test.
-pub(crate) const OWN: [&str; 12] = [
+pub(crate) const OWN: [&str; 16] = [
+    "CLAUDECODE",
+    "CODEX_SANDBOX",
+    "GEMINI_CLI",
+    "OPENCODE",
     "BATON_TOKEN",
     "BATON_AGENT",
     "BATON_FENCE",

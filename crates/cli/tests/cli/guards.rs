@@ -55,6 +55,11 @@ fn a_handoff_waits_for_a_person_who_sees_what_would_be_passed() {
     desk.run_with(&approve, &builder).fails(3);
     desk.run_with(&approve, &deployer).fails(4);
     assert!(desk.run(&["approvals"]).ok().contains("awaiting_approval"));
+    let said = desk.run_with(&["approve", &handoff], &[("CLAUDECODE", "1")]).fails(3);
+    assert!(
+        said.contains("a shell of Claude Code"),
+        "a model does not approve by its shell: {said}"
+    );
     let shown = desk.run(&["approvals", &handoff]).ok();
     for part in ["builder", "deployer", "tests pass", "\"branch\": \"main\"", "deploys", "hash "] {
         assert!(shown.contains(part), "{part} in {shown}");

@@ -218,6 +218,54 @@ fn fences_and_files_are_what_they_are_for_everybody_else() {
 }
 
 #[test]
+fn work_that_is_given_away_for_good_has_a_fence_and_an_end() {
+    let desk = Desk::new();
+    let mut alice = Client::new(&desk, "alice", json!({}));
+    let mut bob = Client::new(&desk, "bob", json!({}));
+    let give = json!({ "to": "bob", "reason": "yours now", "mode": "transfer" });
+    alice.call("handoff_to_agent", give);
+    let taken = bob.call("accept_handoff", json!({}));
+    assert_eq!(taken["fence"], 2, "{taken}");
+    bob.call("report_progress", json!({ "note": "at it" }));
+    // A session that comes back gets what its agent has in hand once more.
+    let mut again = Client::new(&desk, "bob", json!({}));
+    let same = again.call("accept_handoff", json!({ "handoff": taken["handoff"] }));
+    assert_eq!((&same["fence"], &same["workflow"]), (&taken["fence"], &taken["workflow"]));
+    let done = again.call("return_handoff", json!({ "result": "done" }));
+    assert_eq!(done["status"], "completed", "{done}");
+    for name in ["operator", "Operator"] {
+        let said = desk.run(&["mcp", "--agent", name]).fails(2);
+        assert!(!desk.path().join(".baton/sessions/operator.token").exists(), "{said}");
+    }
+}
+
+#[test]
+fn a_question_goes_up_and_its_answer_comes_down() {
+    let desk = Desk::new();
+    desk.run(&["agent", "add", "carol", "--role", "reviewer"]).ok();
+    let mut alice = Client::new(&desk, "alice", json!({}));
+    let mut bob = Client::new(&desk, "bob", json!({}));
+    let mut carol = Client::new(&desk, "carol", json!({}));
+    let handed = alice.call("handoff_to_agent", json!({ "to": "bob", "reason": "clean up" }));
+    bob.call("accept_handoff", json!({}));
+    let ask = json!({ "question": "delete it?", "assessment": "nobody uses it" });
+    let asked = bob.call("escalate_handoff", ask);
+    assert_ne!(asked["handoff"], handed["handoff"], "the question has an id of its own");
+    let review = carol.request("prompts/get", json!({ "name": "escalation_review" }));
+    let review = text(&review["result"]["messages"][0]["content"]["text"]).to_owned();
+    for part in ["delete it?", "bob (worker): nobody uses it"] {
+        assert!(review.contains(part), "{part} in {review}");
+    }
+    carol.call("accept_handoff", json!({}));
+    carol.call("return_handoff", json!({ "result": "yes, delete it" }));
+    let back = bob.call("await_handoff", json!({ "handoff": asked["handoff"] }));
+    assert!(back["result"].to_string().contains("yes, delete it"), "{back}");
+    bob.call("report_progress", json!({ "note": "deleting" }));
+    let seen = alice.call("get_handoff", json!({ "handoff": handed["handoff"] }));
+    assert_eq!(seen["progress"], "deleting", "{seen}");
+}
+
+#[test]
 fn a_session_whose_work_was_taken_away_is_kept_from_writing_and_then_goes_on() {
     let desk = Desk::with(&["carol"]);
     let mut alice = Client::new(&desk, "alice", json!({}));

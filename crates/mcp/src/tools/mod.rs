@@ -19,6 +19,9 @@ use crate::holds::{Hold, Holds};
 use crate::schema;
 use crate::server::Server;
 
+/// Characters of one text of a line.
+const LINE_CHARS_MAX: usize = 400;
+
 /// What one call has at hand.
 pub(crate) struct Call<'a, D> {
     pub(crate) talk: Talk<'a, D>,
@@ -159,7 +162,8 @@ fn given(output: impl Serialize) -> Result<CallToolResult, Said> {
 
 /// A handoff in one line, without what the reader knows.
 fn line(view: &Value) -> Line {
-    let text = |name: &str| view[name].as_str().unwrap_or_default().to_owned();
+    let text = |name: &str| cut(view[name].as_str().unwrap_or_default());
+    let task = view["task"].as_str().map(cut);
     Line {
         handoff: text("id"),
         workflow: text("workflow"),
@@ -167,8 +171,18 @@ fn line(view: &Value) -> Line {
         from: text("from_agent"),
         to: text("to_agent"),
         state: text("state"),
-        detail: view["detail"].as_str().map(str::to_owned),
+        detail: view["detail"].as_str().map(cut),
+        priority: text("priority"),
+        task,
         reason: text("reason"),
+    }
+}
+
+/// A text as far as a line has room for it.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LINE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -183,5 +197,25 @@ struct Line {
     state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
+    priority: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
     reason: String,
+}
+
+/// Leaves out what says nothing: a model pays for every word.
+fn without_nothing(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(without_nothing);
+            fields.retain(|_, value| match value {
+                Value::Null => false,
+                Value::Array(all) => !all.is_empty(),
+                Value::Object(all) => !all.is_empty(),
+                Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+            });
+        }
+        Value::Array(all) => all.iter_mut().for_each(without_nothing),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (),
+    }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Call, Done, Nature, Taken, line, tool};
+use super::{Call, Done, Nature, Taken, line, tool, without_nothing};
 use crate::approval::{self, Answered, Questions};
 use crate::desk::{Desk, Said};
 use crate::holds::Hold;
@@ -255,7 +255,14 @@ pub(super) async fn escalate<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Resul
         pass["to_agent"] = json!(to);
     }
     let answer = call.talk.command("pass", pass).await?;
-    Ok(Done::of("asked", &answer))
+    let mut done = Done::of("asked", &answer);
+    // The answer names what is suspended; the question is a handoff of its own.
+    let inbox = call.talk.read("/v1/inbox").await.unwrap_or_default();
+    let passed = inbox["passed"].as_array().into_iter().flatten();
+    let mut question = passed
+        .filter(|line| line["workflow"] == hold.workflow.as_str() && line["type"] == "escalation");
+    done.handoff = question.next_back().and_then(|line| line["id"].as_str()).map(str::to_owned);
+    Ok(done)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -279,8 +286,15 @@ pub(super) struct Waited {
     status: &'static str,
     #[serde(flatten)]
     line: super::Line,
+    /// The holder's last words
     #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<String>,
+    progress: Option<String>,
+    /// Who had it and did not take it
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tried: Vec<String>,
+    /// What travels with it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<Value>,
     /// While you hold it
     #[serde(skip_serializing_if = "Option::is_none")]
     fence: Option<u64>,
@@ -302,7 +316,12 @@ fn waited(view: &Value) -> Waited {
     Waited {
         status,
         line,
-        task: view["task"].as_str().map(str::to_owned),
+        progress: None,
+        tried: {
+            let tried = view["tried"].as_array().into_iter().flatten();
+            tried.filter_map(|agent| agent.as_str().map(str::to_owned)).collect()
+        },
+        context: None,
         fence: view["fence"].as_u64(),
         result: Some(view["result"].clone()).filter(|result| !result.is_null()),
         next: None,
@@ -337,8 +356,17 @@ async fn with_next<D: Desk>(call: &Call<'_, D>, mut waited: Waited) -> Waited {
 pub(super) async fn get<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Waited, Said> {
     let Which { handoff } = taken.read()?;
     let handoff = call.talk.handoff(&handoff).await?;
-    let view = call.talk.read(format!("/v1/handoffs/{handoff}")).await?;
-    Ok(with_next(call, waited(&view)).await)
+    let mut view = call.talk.read(format!("/v1/handoffs/{handoff}")).await?;
+    let mut waited = waited(&view);
+    let mut context = view["context"].take();
+    without_nothing(&mut context);
+    waited.context = Some(context).filter(|context| !context.is_null());
+    let work = call.talk.read(format!("/v1/workflows/{}", waited.line.workflow)).await;
+    let work = work.unwrap_or_default();
+    let mut holds = work["holds"].as_array().into_iter().flatten();
+    let held = holds.find(|hold| hold["handoff"] == handoff.as_str());
+    waited.progress = held.and_then(|hold| hold["progress"].as_str()).map(str::to_owned);
+    Ok(with_next(call, waited).await)
 }
 
 pub(super) async fn wait<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Waited, Said> {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Call, Done, Line, Nature, Taken, line, tool};
+use super::{Call, Done, Line, Nature, Taken, line, tool, without_nothing};
 use crate::desk::{Desk, Said};
 use crate::holds::Hold;
 
@@ -119,7 +119,11 @@ pub(super) async fn accept<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<
     let (handoff, answer) = match handoff {
         Some(handoff) => {
             let handoff = call.talk.handoff(&handoff).await?;
-            let answer = call.talk.command("accept", json!({ "handoff": handoff })).await?;
+            let answer = match call.talk.command("accept", json!({ "handoff": handoff })).await {
+                Ok(answer) => answer,
+                // A session that came back asks for what its agent has in hand already.
+                Err(said) => held_already(call, &handoff).await.ok_or(said)?,
+            };
             (handoff, answer)
         }
         None => accept_first(call).await?,
@@ -142,12 +146,29 @@ pub(super) async fn accept<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<
     Ok(Accepted { fence, workflow, handoff, package })
 }
 
+/// The hold that a handoff brought to this agent before.
+async fn held_already<D: Desk>(call: &Call<'_, D>, handoff: &str) -> Option<Value> {
+    let inbox = call.talk.read("/v1/inbox").await.ok()?;
+    let mut held = inbox["holding"].as_array()?.iter();
+    held.find(|hold| hold["handoff"] == handoff).cloned()
+}
+
 /// Takes the most urgent of those that wait. Another session of the same agent may be quicker; then
 /// the next one is tried.
 async fn accept_first<D: Desk>(call: &Call<'_, D>) -> Result<(String, Value), Said> {
     let inbox = call.talk.read("/v1/inbox").await?;
     let waiting = inbox["waiting"].as_array().into_iter().flatten();
-    let mut refused = Said::new("nothing-waits", "no handoff waits for you", "");
+    let queued = inbox["queued"].as_array().map_or(0, Vec::len);
+    let mut refused = match queued {
+        0 => Said::new("nothing-waits", "no handoff waits for you", ""),
+        queued => {
+            let held = inbox["holding"].as_array().map_or(0, Vec::len);
+            let message = format!("you hold {held} things and are full; {queued} wait for room");
+            let hint = "return_handoff ends what is done, also work that you began; list_inbox \
+                        shows it";
+            Said::new("agent-full", message, hint)
+        }
+    };
     for id in waiting.filter_map(|line| line["id"].as_str()).take(TRIED_MAX) {
         match call.talk.command("accept", json!({ "handoff": id })).await {
             Ok(answer) => return Ok((id.to_owned(), answer)),
@@ -155,23 +176,6 @@ async fn accept_first<D: Desk>(call: &Call<'_, D>) -> Result<(String, Value), Sa
         }
     }
     Err(refused)
-}
-
-/// Leaves out what says nothing: a model pays for every word.
-fn without_nothing(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.values_mut().for_each(without_nothing);
-            fields.retain(|_, value| match value {
-                Value::Null => false,
-                Value::Array(all) => !all.is_empty(),
-                Value::Object(all) => !all.is_empty(),
-                Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
-            });
-        }
-        Value::Array(all) => all.iter_mut().for_each(without_nothing),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (),
-    }
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -9,6 +9,7 @@ use baton_protocol::text::Text;
 use baton_protocol::time::Allowance;
 use clap::Args;
 
+use crate::caller::a_person_types;
 use crate::client::Query;
 use crate::failure::{Exit, Failure};
 use crate::session::Session;
@@ -144,6 +145,7 @@ pub(crate) struct Approve {
 
 impl Approve {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+        a_person_types()?;
         let handoff = session.handoff(&self.handoff)?;
         let hash = hash(session, handoff, self.hash.as_deref())?;
         let approve = command::Approve { handoff, hash, remember: self.remember };
