@@ -13,7 +13,7 @@ use baton_protocol::retention::Retention;
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::time::Timestamp;
 use baton_store::{
-    Embedded, Ledger, LedgerError, Observer, Recorded, Request, Synced, TransactError,
+    Asking, Embedded, Ledger, LedgerError, Observer, Recorded, Request, Synced, TransactError,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -24,7 +24,7 @@ use crate::heartbeat::Seen;
 use crate::judge::{Judge, check_policy};
 use crate::machine::{Stirring, check_definition, may_stir};
 use crate::meter::Meter;
-use crate::pack::Packing;
+use crate::pack::{Packing, brings_one};
 use crate::query::QueryError;
 use crate::run::Runs;
 use crate::view::Answer;
@@ -118,18 +118,44 @@ impl Engine {
     /// When this returns `Ok`, the decision is durable. Its effects have not run yet: the outbox
     /// runs them from the ledger, so a crash here loses nothing.
     pub async fn submit(&self, submission: Submission) -> Result<Answer, SubmitError> {
+        self.submit_as(submission, Asking::MayRepeat).await
+    }
+
+    /// Takes a command that its asker gave no name to. It gets one that nobody had before, so
+    /// nobody needs to look whether it was asked already.
+    pub async fn submit_new(&self, actor: Actor, command: Command) -> Result<Answer, SubmitError> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|error| LedgerError::Failed {
+            what: "the system gives no random bytes".to_owned(),
+            source: error.to_string().into(),
+        })?;
+        let submission = Submission { id: CommandId::from_bytes(bytes), actor, command };
+        self.submit_as(submission, Asking::First).await
+    }
+
+    async fn submit_as(
+        &self,
+        submission: Submission,
+        asking: Asking,
+    ) -> Result<Answer, SubmitError> {
         // Also when it repeats what somebody else asked: no answer is for one who only looks.
         if submission.actor == Actor::Viewer {
             return Err(Refusal::ViewOnly.into());
         }
-        let asked = submission.command.digest();
+        let (asked, mut masks) = submission.command.asked();
         let accepting = match &submission.command {
             Command::Accept(accept) => Some((submission.id, accept.handoff)),
             _ => None,
         };
-        let submission = self.pack(submission).await?;
-        // Before large bodies go beside the ledger, where they would not be seen.
-        let masks = Meter::masks(&submission.command);
+        let submission = match brings_one(&submission.command) {
+            false => submission,
+            true => {
+                let packed = self.pack(submission).await?;
+                // Before large bodies go beside the ledger, where they would not be seen.
+                masks = packed.command.asked().1;
+                packed
+            }
+        };
         let (submission, large) = self.stow(submission).await?;
         let submission = self.look_up(submission).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
@@ -145,6 +171,7 @@ impl Engine {
         let request = Request {
             target: target.clone(),
             command: submission.id,
+            asking,
             asked,
             by: by(&submission.actor),
             now: self.clock.now(),

@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use baton_protocol::command::Command;
+use baton_protocol::Masks;
 use baton_protocol::event::Event;
 use baton_protocol::handoff::Detail;
 use baton_protocol::id::AgentId;
 use baton_protocol::refusal::Refusal;
-use baton_protocol::{Masks, count_masks};
 use baton_store::Synced;
 
 use crate::latency::Latencies;
@@ -135,12 +134,6 @@ impl Meter {
         }
         let mut all = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         *all.entry(agent.clone()).or_default() += tokens;
-    }
-
-    /// What is masked in a command. Whoever asks may have masked it before it came here, so the
-    /// masks are counted and not the masking.
-    pub(crate) fn masks(command: &Command) -> Masks {
-        serde_json::to_string(command).map(|text| count_masks(&text)).unwrap_or_default()
     }
 
     /// Counts secrets that were masked.

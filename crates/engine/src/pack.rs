@@ -35,6 +35,13 @@ impl Default for Packing {
     }
 }
 
+/// Whether a command brings a conversation that is not packed yet.
+pub(crate) fn brings_one(command: &Command) -> bool {
+    let Command::Pass(pass) = command else { return false };
+    let history = pass.context.conversation_history.as_ref();
+    history.is_some_and(|history| matches!(history.messages, Messages::Given(_)))
+}
+
 impl Engine {
     /// The same engine, packing conversations so.
     #[must_use]
@@ -43,7 +50,7 @@ impl Engine {
         self
     }
 
-    /// Packs the conversation of a pass.
+    /// Packs the conversation of a pass that [`brings_one`].
     pub(crate) async fn pack(&self, mut submission: Submission) -> Result<Submission, SubmitError> {
         let Command::Pass(pass) = &submission.command else { return Ok(submission) };
         let Some(History { messages: Messages::Given(given), transfer, .. }) =

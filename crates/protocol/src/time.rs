@@ -1,5 +1,6 @@
 //! Moments and spans of time. Time is always an argument here; nothing in this crate reads a clock.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,8 +8,7 @@ use jiff::fmt::friendly::SpanParser;
 use serde::{Deserialize, Serialize};
 
 /// A moment in UTC, to the microsecond.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
@@ -68,6 +68,9 @@ impl FromStr for Timestamp {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Self, TimeError> {
+        if let Some(moment) = Written::read(text.as_bytes()) {
+            return Ok(moment);
+        }
         let moment: jiff::Timestamp =
             text.parse().map_err(|_| TimeError::Moment { text: shown(text) })?;
         let clamped = Self::from_micros(moment.as_microsecond());
@@ -78,11 +81,10 @@ impl FromStr for Timestamp {
     }
 }
 
-impl TryFrom<String> for Timestamp {
-    type Error = TimeError;
-
-    fn try_from(text: String) -> Result<Self, TimeError> {
-        text.parse()
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -133,6 +135,33 @@ impl Written {
     fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
+
+    /// Reads what was written like this. Whatever is written otherwise, or is no moment, is left to
+    /// jiff, which also says what is wrong: only the very text that we would write counts.
+    fn read(text: &[u8]) -> Option<Timestamp> {
+        let text: &[u8; 27] = text.try_into().ok()?;
+        let number = |at: usize, width: usize| {
+            text[at..at + width]
+                .iter()
+                .fold(0, |value, digit| value * 10 + i64::from(digit.wrapping_sub(b'0')))
+        };
+        let (year, month) = (number(0, 4), number(5, 2));
+        let days = days_before(year, month)? + number(8, 2) - 1;
+        let seconds = number(11, 2) * 3_600 + number(14, 2) * 60 + number(17, 2);
+        let moment = Timestamp::from_micros((days * 86_400 + seconds) * 1_000_000 + number(20, 6));
+        (Self::of(moment).0 == *text).then_some(moment)
+    }
+}
+
+/// Days from 1970 to the first day of a month; the inverse of [`civil`].
+fn days_before(year: i64, month: i64) -> Option<i64> {
+    if !(1..=12).contains(&month) || !(1970..=9999).contains(&year) {
+        return None;
+    }
+    // The year begins with March, so that leap days come last.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leaps = year / 4 - year / 100 + year / 400;
+    Some(year * 365 + leaps + (153 * month + 2) / 5 - 719_468)
 }
 
 /// Year, month and day of a day counted from 1970 (the days of a 400-year era, from 1 March on, so

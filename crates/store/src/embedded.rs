@@ -42,7 +42,7 @@ use crate::disk::{Disk, RealDisk, is_full};
 use crate::hash::Hash;
 use crate::index::{Filter, Follower, HandoffRow, Index, Tally, WorkflowPage, WorkflowRow};
 use crate::ledger::{
-    Against, Checked, Condition, Export, Exported, Later, Ledger, LedgerError, Loan, Look,
+    Against, Asking, Checked, Condition, Export, Exported, Later, Ledger, LedgerError, Loan, Look,
     Recorded, Request, Scope, TransactError, panicked,
 };
 use crate::loans::Loans;
@@ -250,11 +250,15 @@ impl Embedded {
 
     async fn decide(&self, request: Request) -> Result<Recorded, TransactError> {
         let (target, command) = (request.target.clone(), request.command);
+        // What was drawn at random is in no history, whatever that says.
+        let mut looked = match request.asking {
+            Asking::MayRepeat => 0,
+            Asking::First => u64::MAX,
+        };
         let request = Arc::new(request);
-        let mut looked = 0;
         // The decider remembers what was recorded of late and asks to look for the rest. Whoever
         // begins something nearly always has to, so it is done at once: the question is short.
-        if let Target::NewWorkflow(id) = &target {
+        if let (Target::NewWorkflow(id), Asking::MayRepeat) = (&target, request.asking) {
             // An index that cannot be asked rules nothing out, which may be enough.
             let (known, begun) = self.history.begun(*id).unwrap_or_default();
             looked = known;

@@ -44,22 +44,37 @@ impl Hash {
             return Err(HashError::Length { found: hex.len() });
         }
         let mut bytes = [0; 32];
+        // Every record is read back for the index and for the tree, so the usual case is told once
+        // for the whole text.
+        let mut wrong = 0;
         for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+            let (high, low) = (VALUES[usize::from(pair[0])], VALUES[usize::from(pair[1])]);
+            wrong |= high | low;
+            *byte = high << 4 | low & 15;
         }
-        Ok(Self(bytes))
+        if wrong & NO_DIGIT == 0 {
+            return Ok(Self(bytes));
+        }
+        let bad = hex.iter().find(|byte| VALUES[usize::from(**byte)] == NO_DIGIT);
+        Err(HashError::Digit { found: bad.map_or('?', |byte| char::from(*byte)) })
     }
 }
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-fn digit(byte: u8) -> Result<u8, HashError> {
-    match byte {
-        b'0'..=b'9' => Ok(byte - b'0'),
-        b'a'..=b'f' => Ok(byte - b'a' + 10),
-        _ => Err(HashError::Digit { found: char::from(byte) }),
+/// What stands for a byte that is no digit.
+const NO_DIGIT: u8 = 0x80;
+
+/// What each byte is worth as a digit.
+const VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[DIGITS[value] as usize] = value as u8;
+        value += 1;
     }
-}
+    values
+};
 
 impl serde::Serialize for Hash {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -33,6 +33,8 @@ pub struct Request {
     pub target: Target,
     /// The same id is decided once.
     pub command: CommandId,
+    /// Whether it may have been asked before.
+    pub asking: Asking,
     /// A digest of what is asked, recorded so that the same id for something else can be told.
     pub asked: u64,
     /// Who asks, for the record.
@@ -41,6 +43,15 @@ pub struct Request {
     pub now: Timestamp,
     /// The decision.
     pub decide: Decide,
+}
+
+/// Whether a command may have been asked before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// Its asker chose its id, and may ask again.
+    MayRepeat,
+    /// Its id was drawn at random for this one request.
+    First,
 }
 
 /// What a command led to.

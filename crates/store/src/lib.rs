@@ -39,8 +39,8 @@ pub use index::{
     WorkflowPage, WorkflowRow,
 };
 pub use ledger::{
-    Against, Checked, Condition, Decide, Export, Exported, Later, Ledger, LedgerError, Loan, Look,
-    Recorded, Request, Scope, TransactError,
+    Against, Asking, Checked, Condition, Decide, Export, Exported, Later, Ledger, LedgerError,
+    Loan, Look, Recorded, Request, Scope, TransactError,
 };
 pub use line::{Envelope, LINE_BYTES_MAX, LineError, check, seal};
 pub use log::{

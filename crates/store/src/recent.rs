@@ -9,17 +9,23 @@ use std::hash::Hash;
 use foldhash::HashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// As many are found by looking at each: most streams are short, and a map for each would cost more
+/// than it saves.
+const LOOKED_THROUGH_MAX: usize = 16;
+
 /// The last `MOST` things, each with the number of the last record about it.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent<T, const MOST: usize> {
-    order: VecDeque<T>,
-    known: HashMap<T, u64>,
+    /// In the order in which they came, with the last record about each as long as there is no map.
+    order: VecDeque<(T, u64)>,
+    /// The last record about each, once there are too many to look through.
+    known: Option<HashMap<T, u64>>,
     forgot: u64,
 }
 
 impl<T, const MOST: usize> Default for Recent<T, MOST> {
     fn default() -> Self {
-        Self { order: VecDeque::new(), known: HashMap::default(), forgot: 0 }
+        Self { order: VecDeque::new(), known: None, forgot: 0 }
     }
 }
 
@@ -31,21 +37,38 @@ impl<T: Copy + Eq + Hash, const MOST: usize> Recent<T, MOST> {
 
     /// Takes note that the record `seq` is about `thing`.
     pub(crate) fn remember(&mut self, thing: T, seq: u64) {
-        if self.known.insert(thing, seq).is_some() {
-            return;
+        match &mut self.known {
+            Some(known) => {
+                if known.insert(thing, seq).is_some() {
+                    return;
+                }
+            }
+            None => {
+                // The same again is nearly always the latest.
+                if let Some(same) = self.order.iter_mut().rev().find(|(one, _)| *one == thing) {
+                    same.1 = seq;
+                    return;
+                }
+            }
         }
-        self.order.push_back(thing);
+        self.order.push_back((thing, seq));
+        if self.known.is_none() && self.order.len() > LOOKED_THROUGH_MAX {
+            self.known = Some(self.order.iter().copied().collect());
+        }
         if self.order.len() > MOST
-            && let Some(oldest) = self.order.pop_front()
-            && let Some(seq) = self.known.remove(&oldest)
+            && let Some((oldest, noted)) = self.order.pop_front()
         {
-            self.forgot = self.forgot.max(seq);
+            let known = self.known.as_mut().and_then(|known| known.remove(&oldest));
+            self.forgot = self.forgot.max(known.unwrap_or(noted));
         }
     }
 
     /// The number of the last record about `thing`, as far as it is remembered.
     pub(crate) fn last(&self, thing: &T) -> Option<u64> {
-        self.known.get(thing).copied()
+        match &self.known {
+            Some(known) => known.get(thing).copied(),
+            None => self.order.iter().find(|(one, _)| one == thing).map(|(_, seq)| *seq),
+        }
     }
 
     /// Whether something that was recorded after `looked` may be missing here.
@@ -67,8 +90,9 @@ fn is_zero(number: &u64) -> bool {
 
 impl<T: Copy + Eq + Hash + Serialize, const MOST: usize> Serialize for Recent<T, MOST> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let seq = |thing: &T| self.known.get(thing).copied().unwrap_or(self.forgot);
-        let last = self.order.iter().map(|thing| (*thing, seq(thing))).collect();
+        let last =
+            self.order.iter().map(|(thing, noted)| (*thing, self.last(thing).unwrap_or(*noted)));
+        let last = last.collect();
         Stored { last, forgot: self.forgot }.serialize(to)
     }
 }
@@ -102,6 +126,14 @@ mod tests {
         recent.remember(3, 13);
         assert_eq!(recent.last(&1), None);
         assert!(recent.forgot_since(10) && !recent.forgot_since(11));
+
+        let mut many = Recent::<u8, 40>::default();
+        for thing in 0..60 {
+            many.remember(thing, 100 + u64::from(thing));
+            many.remember(thing, 200 + u64::from(thing));
+        }
+        assert_eq!((many.last(&19), many.last(&20), many.last(&59)), (None, Some(220), Some(259)));
+        assert!(many.forgot_since(218) && !many.forgot_since(219));
 
         let json = serde_json::to_string(&recent).unwrap();
         let back: Recent<u8, 2> = serde_json::from_str(&json).unwrap();

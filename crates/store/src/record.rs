@@ -256,7 +256,9 @@ const ASSIGNED: &str = "assigned";
 
 /// Finds the indexed facts of a line.
 pub(crate) fn extract(line: &[u8]) -> Option<Row<'_>> {
-    let found: Indexed<'_> = serde_json::from_slice(line).ok()?;
+    // Once for the whole line, and not for each string in it.
+    let line = std::str::from_utf8(line).ok()?;
+    let found: Indexed<'_> = serde_json::from_str(line).ok()?;
     let workflow = match found.stream.parse() {
         Ok(StreamId::Workflow(id)) => Some(*id.as_bytes()),
         Ok(StreamId::Agent(_) | StreamId::Workspace) | Err(_) => None,

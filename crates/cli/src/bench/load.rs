@@ -8,10 +8,10 @@ use baton_engine::{Engine, QueryError, SubmitError};
 use baton_protocol::agent::Profile;
 use baton_protocol::command::{
     Accept, Actor, Command, Complete, ContextUpdates, GiveBack, Pass, PassAudit, PassContext,
-    PassKind, PassValidation, ResultContent, ReturnAudit, ReturnProtocol, Submission,
+    PassKind, PassValidation, ResultContent, ReturnAudit, ReturnProtocol,
 };
 use baton_protocol::handoff::{Aggregation, ContentType, ReturnStatus, Routing};
-use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
+use baton_protocol::id::{AgentId, Fence, HandoffId, WorkflowId};
 use baton_protocol::text::{Body, BodyJson, Text};
 use baton_protocol::time::Allowance;
 
@@ -25,19 +25,12 @@ pub(super) fn agent(role: &str, n: usize) -> AgentId {
     format!("{role}-{n}").parse().expect("a role and a number make a name")
 }
 
-fn fresh() -> CommandId {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).expect("the system gives random bytes");
-    CommandId::from_bytes(bytes)
-}
-
 pub(super) async fn ask(
     engine: &Engine,
     actor: Actor,
     command: Command,
 ) -> Result<Answer, BenchError> {
-    let submission = Submission { id: fresh(), actor, command };
-    engine.submit(submission).await.map_err(|error| failed(&error))
+    engine.submit_new(actor, command).await.map_err(|error| failed(&error))
 }
 
 pub(super) fn profile(agent: &AgentId) -> Box<Profile> {

@@ -29,6 +29,7 @@ use crate::agent::Profile;
 use crate::definition::Definition;
 use crate::handoff::{Constraints, Priority};
 use crate::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
+use crate::mask::{Masks, count_masks};
 use crate::policy::{Asked, Policy};
 use crate::retention::Prune;
 use crate::tag::TagMove;
@@ -213,6 +214,14 @@ impl Command {
     /// Moments that a caller may count from its own now ("in two hours") are left out, and so is
     /// the span it asks from: asking again a second later is still asking the same.
     pub fn digest(&self) -> u64 {
+        self.asked().0
+    }
+
+    /// The same digest, and what is masked in the command: it is written out once for both.
+    ///
+    /// Whoever asks may have masked it before it came here, so the masks are counted and not the
+    /// masking.
+    pub fn asked(&self) -> (u64, Masks) {
         let timeless = match self {
             Self::Start(start) if start.constraints.deadline.is_some() => {
                 let constraints = Constraints { deadline: None, ..start.constraints.clone() };
@@ -235,11 +244,12 @@ impl Command {
             _ => None,
         };
         // Commands are plain data and always serialise.
-        let bytes = serde_json::to_vec(timeless.as_ref().unwrap_or(self)).unwrap_or_default();
-        let digest: [u8; 32] = Sha256::digest(&bytes).into();
-        u64::from_be_bytes([
+        let text = serde_json::to_string(timeless.as_ref().unwrap_or(self)).unwrap_or_default();
+        let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        let digest = u64::from_be_bytes([
             digest[0], digest[1], digest[2], digest[3], digest[4], digest[5], digest[6], digest[7],
-        ])
+        ]);
+        (digest, count_masks(&text))
     }
 
     /// Which state this is about, if it is asked under `id`.

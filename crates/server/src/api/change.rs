@@ -121,11 +121,10 @@ pub(crate) async fn submit(
     mut command: Command,
 ) -> Result<Answer, Problem> {
     key.follow(&mut command);
-    let submission = match key.as_str() {
-        Some(key) => Submission::keyed(actor, key, command),
-        None => Submission { id: Key::fresh()?, actor, command },
-    };
-    Ok(app.engine.submit(submission).await?)
+    Ok(match key.as_str() {
+        Some(key) => app.engine.submit(Submission::keyed(actor, key, command)).await?,
+        None => app.engine.submit_new(actor, command).await?,
+    })
 }
 
 /// What the path says is not said again in the body.

@@ -1,10 +1,8 @@
 //! The key by which a caller names its asking, so that asking twice is asking once.
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use baton_protocol::command::Command;
-use baton_protocol::id::CommandId;
 use baton_protocol::limits::KEY_BYTES_MAX;
 use baton_protocol::trace::TraceParent;
 
@@ -49,17 +47,6 @@ impl Key {
             _ => return,
         };
         *place = place.or(self.from);
-    }
-
-    /// A name that nobody had before.
-    pub(crate) fn fresh() -> Result<CommandId, Problem> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| {
-            let detail = format!("the system gives no random bytes: {error}");
-            let hint = "send a key of your own";
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", detail, hint)
-        })?;
-        Ok(CommandId::from_bytes(bytes))
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::{Bench, Stop};
 use crate::index::Filter;
-use crate::ledger::{Ledger, Recorded, Request, Scope, TransactError};
+use crate::ledger::{Asking, Ledger, Recorded, Request, Scope, TransactError};
 use crate::record::Record;
 
 /// When every story begins, in microseconds.
@@ -61,6 +61,7 @@ pub fn request(submission: Submission, now: Timestamp) -> Request {
     };
     Request {
         asked: 0,
+        asking: Asking::MayRepeat,
         target: submission.target(),
         command: submission.id,
         by,

@@ -28,6 +28,9 @@ use crate::sync;
 /// coming down, because raw is measured at the same, smaller boundaries.
 const JOBS_AT_ONCE_MAX: usize = 12;
 
+/// What so many commands usually write; room for it is made at once.
+const BATCH_BYTES_USUAL: usize = 16 * 1024;
+
 /// What became of a job.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, LedgerError>>;
 
@@ -73,7 +76,8 @@ impl Decider {
             if self.exchange.0.take_set_back() && !self.rebuild() {
                 return;
             }
-            let mut batch = Batch { first_seq: self.core.next_seq(), ..Batch::default() };
+            let lines = Vec::with_capacity(BATCH_BYTES_USUAL);
+            let mut batch = Batch { lines, first_seq: self.core.next_seq(), ..Batch::default() };
             self.take(job, &mut batch);
             for _ in 1..JOBS_AT_ONCE_MAX {
                 if batch.lines.len() > BATCH_BYTES_MAX {

@@ -33,7 +33,8 @@ pub(super) fn context(pass: &Pass, workflow: &Workflow) -> ContextHash {
         to_agents: &pass.to_agents,
         step: pass.step.as_deref().map(|step| (step, workflow.variables.digest())),
     };
-    let bytes = serde_json_canonicalizer::to_vec(&travels).expect("plain data always serialises");
+    // It is held only against digests that were made here, of values whose names are in order.
+    let bytes = serde_json::to_vec(&travels).expect("plain data always serialises");
     let digest: [u8; 32] = Sha256::digest(&bytes).into();
     ContextHash(crate::hex::hex(&digest[..8]))
 }
