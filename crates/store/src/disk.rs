@@ -9,6 +9,12 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a lock is tried, and the pause in between: whoever only looks whether it is held, as
+/// `baton status` does, holds it for a moment itself.
+const LOCK_TRIES_MAX: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// A folder with files in it. Paths are relative to that folder and separated by `/`; the folder
 /// itself is `""`.
@@ -176,10 +182,15 @@ impl Disk for RealDisk {
 
     fn lock(&self, path: &str) -> io::Result<Box<dyn Send + Sync>> {
         let folder = File::open(self.full(path))?;
-        match folder.try_lock() {
-            Ok(()) => Ok(Box::new(folder)),
-            Err(TryLockError::WouldBlock) => Err(io::Error::from(io::ErrorKind::WouldBlock)),
-            Err(TryLockError::Error(error)) => Err(error),
+        let mut tries = LOCK_TRIES_MAX;
+        loop {
+            tries -= 1;
+            match folder.try_lock() {
+                Ok(()) => return Ok(Box::new(folder)),
+                Err(TryLockError::WouldBlock) if tries > 0 => std::thread::sleep(LOCK_PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
         }
     }
 
@@ -239,5 +250,23 @@ mod tests {
         disk.lock("x").unwrap();
         disk.remove("x/t").unwrap();
         assert!(disk.open("x/t").is_err());
+    }
+
+    #[test]
+    fn one_who_only_looks_whether_it_is_locked_keeps_nobody_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(folder.path()).unwrap();
+        let over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    let looker = File::open(folder.path()).unwrap();
+                    let _ = looker.try_lock_shared();
+                }
+            });
+            let locked = (0..50).all(|_| disk.lock("").is_ok());
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(locked);
+        });
     }
 }
