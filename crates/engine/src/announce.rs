@@ -36,7 +36,15 @@ impl Engine {
                 // A process that Baton starts is never the operator.
                 let name: AgentId = "notifier".parse().expect("a fixed name");
                 let words = Some(words.as_str());
-                match process::run(argv, words, &name, &facts, ANNOUNCE_TIME_MAX).await {
+                match process::run(
+                    argv,
+                    words,
+                    &name,
+                    &facts,
+                    (self.workspace(), ANNOUNCE_TIME_MAX),
+                )
+                .await
+                {
                     Ok(status) => format!("told people: {status}"),
                     Err(why) => format!("could not tell people: {why}"),
                 }

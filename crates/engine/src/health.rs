@@ -13,7 +13,6 @@ use reqwest::Method;
 
 use crate::engine::{Engine, SubmitError};
 use crate::process;
-use crate::run::Allow;
 use crate::run::web::{self, Answered, Asked, Unanswered};
 
 /// How often it is looked who was not heard of.
@@ -38,9 +37,9 @@ impl Engine {
         for few in checks.chunks(CHECKS_MAX) {
             let mut running = tokio::task::JoinSet::new();
             for (agent, check) in few.iter().cloned() {
-                let allow = self.allow();
+                let engine = self.clone();
                 running.spawn(async move {
-                    let found = ask(&agent, &check, &allow).await;
+                    let found = engine.ask_how(&agent, &check).await;
                     (agent, found)
                 });
             }
@@ -64,6 +63,29 @@ impl Engine {
         );
     }
 
+    /// Asks one agent how it is. An error says what was wrong.
+    async fn ask_how(&self, agent: &AgentId, check: &HealthCheck) -> Result<(), String> {
+        let limit = HEALTH_WITHIN.as_duration();
+        match check {
+            HealthCheck::Command(argv) => {
+                let place = (self.workspace(), limit);
+                match process::run(argv, None, agent, &[], place).await? {
+                    status if status.success() => Ok(()),
+                    status => Err(status.to_string()),
+                }
+            }
+            HealthCheck::Http { http } => {
+                let (method, url) = (Method::GET, http.to_string());
+                let asked = Asked { method, url, headers: Default::default(), body: Vec::new() };
+                match web::ask(&asked, &self.allow(), limit).await {
+                    Ok(Answered { status, .. }) if status.is_success() => Ok(()),
+                    Ok(Answered { status, .. }) => Err(status.to_string()),
+                    Err(Unanswered::Forbidden(why) | Unanswered::Failed(why)) => Err(why),
+                }
+            }
+        }
+    }
+
     /// Does something again and again until the ledger stops.
     async fn every<F: Future<Output = Result<usize, LedgerError>>>(
         &self,
@@ -80,26 +102,6 @@ impl Engine {
             }
             if let Err(failure) = check().await {
                 tracing::warn!(%failure, "could not ask agents how they are");
-            }
-        }
-    }
-}
-
-/// Asks one agent how it is. An error says what was wrong.
-async fn ask(agent: &AgentId, check: &HealthCheck, allow: &Allow) -> Result<(), String> {
-    let limit = HEALTH_WITHIN.as_duration();
-    match check {
-        HealthCheck::Command(argv) => match process::run(argv, None, agent, &[], limit).await? {
-            status if status.success() => Ok(()),
-            status => Err(status.to_string()),
-        },
-        HealthCheck::Http { http } => {
-            let (method, url) = (Method::GET, http.to_string());
-            let asked = Asked { method, url, headers: Default::default(), body: Vec::new() };
-            match web::ask(&asked, allow, limit).await {
-                Ok(Answered { status, .. }) if status.is_success() => Ok(()),
-                Ok(Answered { status, .. }) => Err(status.to_string()),
-                Err(Unanswered::Forbidden(why) | Unanswered::Failed(why)) => Err(why),
             }
         }
     }

@@ -88,7 +88,7 @@ impl Engine {
             handoff: query.handoff.map(|id| *id.as_bytes()),
             from: query.from.map(String::from),
             to: query.to.map(String::from),
-            agent: query.agent.map(String::from),
+            agent: query.agent.clone().map(String::from),
             file: query.file.map(String::from),
             kinds: query.kinds,
             since: query.since.map(Timestamp::as_micros),
@@ -118,6 +118,10 @@ impl Engine {
         let mut records = records.collect::<Result<Vec<Value>, _>>()?;
         let last = records.last().and_then(|record| record["seq"].as_u64());
         records.retain(|record| !hidden.covers(record));
+        if let (Actor::Agent(_), Some(asked)) = (&viewer, &query.agent) {
+            // The index was asked about the one who asks.
+            records.retain(|record| concerns(record, asked.as_str()));
+        }
         if !sees_all {
             records.retain_mut(|record| veil(&viewer, record));
         }
@@ -199,6 +203,15 @@ fn veil(viewer: &Actor, record: &mut Value) -> bool {
         Some("token_issued" | "token_revoked") => return false,
         // Rules are no use to those whom they hold for.
         Some("policy_set") if agent.is_some() => return false,
+        Some("initiated") if is_others(event, agent) => {
+            // What two agents said to each other is theirs, also inside one workflow.
+            if let Some(terms) = event.get_mut("terms").and_then(Value::as_object_mut) {
+                terms.remove("history");
+            }
+            if let Some(guarded) = event.get_mut("guarded").and_then(Value::as_object_mut) {
+                guarded.remove("approval");
+            }
+        }
         Some("initiated") if !event["guarded"]["approval"]["waits"].is_null() => {
             let from = event["terms"]["from_agent"].as_str();
             let to = event["terms"]["to_agent"].as_str();
@@ -228,4 +241,17 @@ fn veil(viewer: &Actor, record: &mut Value) -> bool {
         record.remove("effects");
     }
     true
+}
+
+/// Whether a handoff is between two others than the agent who looks.
+fn is_others(event: &Value, agent: Option<&str>) -> bool {
+    let terms = &event["terms"];
+    let sides = [terms["from_agent"].as_str(), terms["to_agent"].as_str()];
+    agent.is_some() && !sides.contains(&agent)
+}
+
+/// Whether a record is from or to an agent, or says what it did.
+fn concerns(record: &Value, agent: &str) -> bool {
+    let audit = &record["audit"];
+    [&audit["from_agent"], &audit["to_agent"], &record["by"]].contains(&&Value::from(agent))
 }

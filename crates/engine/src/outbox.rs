@@ -24,14 +24,32 @@ const SLEEP_MAX: Duration = Duration::from_secs(15);
 /// The least time between two looks that news bring.
 const PACE: Duration = Duration::from_millis(5);
 
+/// Effects that are being carried out.
+type Running = tokio::task::JoinSet<Result<(), LedgerError>>;
+
 impl Engine {
     /// Carries out what waits in the outbox. Returns how many effects there were.
     pub async fn run_effects(&self) -> Result<usize, LedgerError> {
+        let mut running = Running::new();
+        let count = self.begin_effects(&mut running, LOANS_MAX).await?;
+        while let Some(done) = running.join_next().await {
+            // A panic in one leaves its effect unsettled, and it is lent again.
+            done.unwrap_or(Ok(()))?;
+        }
+        Ok(count)
+    }
+
+    /// Begins to carry out up to `limit` effects. Returns how many there were.
+    ///
+    /// Each is settled by itself: one command that hangs must not hold up the others' news.
+    async fn begin_effects(
+        &self,
+        running: &mut Running,
+        limit: usize,
+    ) -> Result<usize, LedgerError> {
         let now = self.clock.now();
-        let loans = self.ledger.lend(now, LOAN_LASTS.after(now), LOANS_MAX).await?;
+        let loans = self.ledger.lend(now, LOAN_LASTS.after(now), limit).await?;
         let count = loans.len();
-        // Side by side: one command that hangs must not hold up the others' news.
-        let mut running = tokio::task::JoinSet::new();
         for loan in loans {
             if matches!(
                 loan.effect,
@@ -44,17 +62,12 @@ impl Engine {
             }
             let engine = self.clone();
             running.spawn(async move {
-                let note = engine.carry_out(&loan).await;
-                (loan, note)
+                let Some(note) = engine.carry_out(&loan).await else { return Ok(()) };
+                match engine.submit(settle(&loan, note)).await {
+                    Ok(_) | Err(SubmitError::Refused(_)) => Ok(()),
+                    Err(SubmitError::Failed(failure)) => Err(failure),
+                }
             });
-        }
-        while let Some(done) = running.join_next().await {
-            // A panic in one leaves its effect unsettled, and it is lent again.
-            let Ok((loan, Some(note))) = done else { continue };
-            match self.submit(settle(&loan, note)).await {
-                Ok(_) | Err(SubmitError::Refused(_)) => (),
-                Err(SubmitError::Failed(failure)) => return Err(failure),
-            }
         }
         Ok(count)
     }
@@ -62,18 +75,29 @@ impl Engine {
     /// Carries out effects until the ledger stops.
     pub async fn run_outbox(&self) {
         let mut changes = self.changes();
+        let mut running = Running::new();
         loop {
-            match self.run_effects().await {
+            let room = LOANS_MAX.saturating_sub(running.len());
+            let begun = match room {
+                0 => Ok(0),
+                room => self.begin_effects(&mut running, room).await,
+            };
+            match begun {
                 Ok(0) => (),
                 Ok(_) => continue,
                 Err(failure) => tracing::warn!(%failure, "could not carry out effects"),
             }
-            let changed = tokio::time::timeout(SLEEP_MAX, changes.changed());
-            match changed.await {
-                Ok(Err(_)) => return,
-                // Under load every sync is news; a look at each would slow down what it looks at.
-                Ok(Ok(())) => tokio::time::sleep(PACE).await,
-                Err(_) => (),
+            tokio::select! {
+                changed = changes.changed() => match changed {
+                    Err(_) => return,
+                    // Under load every sync is news; a look at each would slow down what it looks
+                    // at.
+                    Ok(()) => tokio::time::sleep(PACE).await,
+                },
+                Some(done) = running.join_next() => if let Ok(Err(failure)) = done {
+                    tracing::warn!(%failure, "could not settle an effect");
+                },
+                () = tokio::time::sleep(SLEEP_MAX) => (),
             }
         }
     }
@@ -90,10 +114,20 @@ impl Engine {
                     ("BATON_HANDOFF", handoff.to_string()),
                     ("BATON_NEWS", news.to_string()),
                 ];
-                Some(match process::run(argv, None, agent, &facts, NOTIFY_TIME_MAX).await {
-                    Ok(status) => format!("told {agent}: {status}"),
-                    Err(why) => format!("could not tell {agent}: {why}"),
-                })
+                Some(
+                    match process::run(
+                        argv,
+                        None,
+                        agent,
+                        &facts,
+                        (self.workspace(), NOTIFY_TIME_MAX),
+                    )
+                    .await
+                    {
+                        Ok(status) => format!("told {agent}: {status}"),
+                        Err(why) => format!("could not tell {agent}: {why}"),
+                    },
+                )
             }
             Effect::Accept { agent, handoff, .. } => {
                 let id = CommandId::from_key("coordinator", &format!("accept {}", loan.id));

@@ -1,34 +1,51 @@
 //! Running a command of an agent's registration: words, never a shell, and a limit in time.
 
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use baton_protocol::id::AgentId;
 use baton_protocol::reach::Argv;
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Command;
 
-/// Runs `argv`, with `words` as its last argument if there are any, on behalf of `agent`, and
-/// returns how it ended, or why it did not.
+/// Runs `argv` in `folder`, with `words` as its last argument if there are any, on behalf of
+/// `agent`, and returns how it ended, or why it did not.
 ///
-/// It is marked as the agent's, so it cannot act as the operator.
+/// It is marked as the agent's and has no credential of ours, so it cannot act as the operator. What
+/// it leaves behind in its group ends with it.
 pub(crate) async fn run(
     argv: &Argv,
     words: Option<&str>,
     agent: &AgentId,
     facts: &[(&str, String)],
-    limit: Duration,
+    (folder, limit): (Option<&Path>, Duration),
 ) -> Result<ExitStatus, String> {
     let mut command = Command::new(argv.program());
+    if let Some(folder) = folder {
+        command.current_dir(folder);
+    }
     command
         .args(argv.arguments())
         .args(words)
+        .env_remove("BATON_URL")
+        .env_remove("BATON_CA")
+        .env_remove("BATON_TOKEN")
         .env("BATON_AGENT", agent.as_str())
         .envs(facts.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        .process_group(0)
         .kill_on_drop(true);
-    match tokio::time::timeout(limit, command.status()).await {
+    let mut process = command.spawn().map_err(|error| error.to_string())?;
+    let number = process.id().and_then(|id| i32::try_from(id).ok());
+    let ended = tokio::time::timeout(limit, process.wait()).await;
+    if let Some(group) = number.and_then(Pid::from_raw) {
+        // Nobody may be left in it, and then there is nothing to kill.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    match ended {
         Ok(Ok(status)) => Ok(status),
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err("ended after its time limit".to_owned()),

@@ -122,6 +122,11 @@ impl Desk for Inside {
     }
 
     fn note(&self, _: &[Hold]) {}
+
+    /// Sessions come and go here without a word, so none can be told to live.
+    fn held_beside(&self, _: &str) -> bool {
+        false
+    }
 }
 
 /// Whose sessions there are. Each belongs to whoever opened it.

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anstream::ColorChoice;
+use hyper::Method;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 
@@ -60,7 +61,13 @@ fn follow(session: Session) -> Receiver<News> {
         let mut rates = Rates::default();
         loop {
             thread::sleep(EVERY);
-            let read = Frame::read(&session).map(|frame| {
+            // Whoever only looks starts nothing again that somebody stopped.
+            let there = session.client.peek(Method::GET, "/v1/status");
+            let read = there.and_then(|found| match found {
+                Some(_) => Frame::read(&session),
+                None => Err(Failure::failed("no coordinator runs", "the next verb starts one")),
+            });
+            let read = read.map(|frame| {
                 let rate = rates.note(Instant::now(), &frame.stats);
                 (Box::new(frame), rate)
             });

@@ -33,9 +33,10 @@ impl Child {
         command
             .args(argv.arguments())
             .current_dir(folder)
-            // Verbs inside speak to this coordinator and no other.
+            // Verbs inside speak to this coordinator and no other, and not by its own credential.
             .env_remove("BATON_URL")
             .env_remove("BATON_CA")
+            .env_remove("BATON_TOKEN")
             .envs(facts.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

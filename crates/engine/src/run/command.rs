@@ -284,5 +284,7 @@ fn marks(outside: &Outside, held: &Held) -> Vec<(&'static str, String)> {
         ("BATON_WORKSPACE", outside.workspace.display().to_string()),
         ("BATON_HANDOFF", held.handoff.to_string()),
         ("BATON_FENCE", held.fence.to_string()),
+        // The checks of what it returns carry all the others, and outlive it.
+        ("BATON_RUN", name(held)),
     ]
 }

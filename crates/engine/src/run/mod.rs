@@ -205,6 +205,11 @@ impl Engine {
         })
     }
 
+    /// The folder of the workspace, where commands run.
+    pub(crate) fn workspace(&self) -> Option<&Path> {
+        self.runs.outside.as_ref().map(|outside| outside.workspace.as_path())
+    }
+
     /// Which addresses may be called beside the public network.
     pub(crate) fn allow(&self) -> Allow {
         self.runs.outside.as_ref().map(|outside| outside.allow.clone()).unwrap_or_default()

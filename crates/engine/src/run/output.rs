@@ -204,7 +204,7 @@ impl Engine {
         })?;
         let whole = whole_letters(&bytes, over && !more);
         let text = String::from_utf8_lossy(&bytes[..whole]);
-        let next = after + whole as u64;
+        let next = after.saturating_add(whole as u64);
         Ok(LogPage { text: text.into_owned(), next, over: over && !more })
     }
 
@@ -219,6 +219,9 @@ async fn read(path: &Path, after: u64) -> io::Result<(Vec<u8>, bool)> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), false)),
         file => file?,
     };
+    if after >= file.metadata().await?.len() {
+        return Ok((Vec::new(), false));
+    }
     file.seek(io::SeekFrom::Start(after)).await?;
     let mut bytes = Vec::new();
     let most = LOG_PAGE_BYTES_MAX as u64;

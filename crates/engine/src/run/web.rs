@@ -113,7 +113,12 @@ fn onward(
     let place = response.headers().get(LOCATION).and_then(|place| place.to_str().ok());
     let next = place.and_then(|place| from.join(place).ok());
     let nowhere = || Unanswered::Failed(format!("{status} does not say where to go"));
-    next.map(Some).ok_or_else(nowhere)
+    let next = next.ok_or_else(nowhere)?;
+    if from.scheme() == "https" && next.scheme() != "https" {
+        let why = format!("{status} sends the call on to where everybody can read it");
+        return Err(Unanswered::Failed(why));
+    }
+    Ok(Some(next))
 }
 
 async fn whole(mut response: reqwest::Response) -> Result<Answered, Unanswered> {

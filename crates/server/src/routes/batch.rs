@@ -37,7 +37,7 @@ pub(super) fn routes(api: Api) -> Api {
                 "Each line is decided for itself, and its answer is on the line of the same \
                  number. Lines do not wait for each other: what must come after another goes \
                  into the next batch. A line that is wrong gets a problem in its place and the \
-                 rest goes on. At most 10000 lines, 2 MiB a line and 16 MiB in all; what is \
+                 rest goes on. At most 10000 lines, 8 MiB a line and 16 MiB in all; what is \
                  beyond is not read, and the last answer says so.",
             )
             .takes_lines::<Line>()
@@ -98,10 +98,14 @@ async fn outcome(
     let answer = async {
         let Line { key, command } = read(&bytes?)?;
         // A batch may take long, and its token may end meanwhile.
-        if let Some((token, _)) = &known.credential
-            && app.engine.authenticate(token).await.map_err(QueryError::from)?.is_none()
-        {
-            return Err(tenure::ended());
+        if let Some((token, credential)) = &known.credential {
+            if app.engine.authenticate(token).await.map_err(QueryError::from)?.is_none() {
+                return Err(tenure::ended());
+            }
+            // A line is a request like any other; only nobody has to ask again.
+            while let Err(pause) = app.rates.take(credential.token, Instant::now().into_std()) {
+                tokio::time::sleep(pause).await;
+            }
         }
         let key = key.as_deref().map(Key::checked).transpose()?.unwrap_or_default();
         submit(&app, known.actor, &key, command).await

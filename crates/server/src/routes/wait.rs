@@ -7,9 +7,13 @@ use baton_protocol::limits::WAIT_MAX;
 use baton_protocol::time::Allowance;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use super::App;
 use crate::wire::Problem;
+
+/// The least time between two looks.
+const PACE: Duration = Duration::from_millis(5);
 
 /// How long to wait.
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +35,7 @@ pub(super) async fn until<T, F: Future<Output = Result<T, QueryError>>>(
     });
     let mut changes = app.engine.changes();
     let mut stopping = app.stopping.subscribe();
-    let deadline = tokio::time::Instant::now() + wait;
+    let deadline = Instant::now() + wait;
     loop {
         changes.mark_unchanged();
         let answer = ask().await?;
@@ -39,7 +43,11 @@ pub(super) async fn until<T, F: Future<Output = Result<T, QueryError>>>(
             return Ok(answer);
         }
         tokio::select! {
-            changed = changes.changed() => if changed.is_err() { return Ok(answer) },
+            changed = changes.changed() => match changed {
+                // Many may wait, and each look is work for the one thread that decides.
+                Ok(()) => tokio::time::sleep(PACE.min(deadline - Instant::now())).await,
+                Err(_) => return Ok(answer),
+            },
             _ = stopping.changed() => (),
             () = tokio::time::sleep_until(deadline) => return Ok(answer),
         }
