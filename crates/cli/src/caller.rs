@@ -83,9 +83,11 @@ impl Caller {
 }
 
 /// What coding agents' programs put into the environment of their shells.
-const SHELLS: [(&str, &str); 4] = [
+const SHELLS: [(&str, &str); 5] = [
     ("CLAUDECODE", "Claude Code"),
+    // The first on macOS only, the second wherever its sandbox keeps it off the network.
     ("CODEX_SANDBOX", "Codex"),
+    ("CODEX_SANDBOX_NETWORK_DISABLED", "Codex"),
     ("GEMINI_CLI", "Gemini CLI"),
     ("OPENCODE", "OpenCode"),
 ];

@@ -48,10 +48,9 @@ pub(crate) fn note(path: &Path, holds: &[impl Serialize]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let turn = File::create(folder.join("lock"))?;
     turn.lock()?;
-    let session = std::process::id();
-    let lives = |other: u32| other != session && Path::new(&format!("/proc/{other}")).exists();
     let mut all: Vec<Noted<serde_json::Value>> = read(path);
-    all.retain(|noted| lives(noted.session));
+    all.retain(is_beside_us);
+    let session = std::process::id();
     let client = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
     for hold in holds {
         all.push(Noted { session, client, hold: serde_json::to_value(hold)? });
@@ -61,6 +60,18 @@ pub(crate) fn note(path: &Path, holds: &[impl Serialize]) -> io::Result<()> {
     file.flush()?;
     file.persist(path)?;
     Ok(())
+}
+
+/// Whether another session of the same agent, one that lives, has noted this handoff.
+pub(crate) fn is_beside(path: &Path, handoff: &str) -> bool {
+    let all: Vec<Noted<serde_json::Value>> = read(path);
+    all.iter().any(|noted| noted.hold["handoff"] == handoff && is_beside_us(noted))
+}
+
+/// Whether it is of another session that lives.
+fn is_beside_us<H>(noted: &Noted<H>) -> bool {
+    let other = noted.session;
+    other != std::process::id() && Path::new(&format!("/proc/{other}")).exists()
 }
 
 /// What the session of this process holds; nothing if that is not noted.

@@ -118,7 +118,7 @@ pub(crate) async fn ask<D: Desk>(
 }
 
 /// Whether the client says that it can ask its person.
-fn can_ask<D: Desk>(call: &Call<'_, D>) -> bool {
+pub(crate) fn can_ask<D: Desk>(call: &Call<'_, D>) -> bool {
     let known = call.context.client_capabilities().and_then(|can| can.elicitation);
     // Revisions before there were two ways to ask meant the form.
     known.is_some_and(|ways| ways.form.is_some() || ways.url.is_none())

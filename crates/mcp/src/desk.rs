@@ -6,12 +6,16 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use rmcp::model::Extensions;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::holds::Hold;
 
 /// How often a coordinator that is not heard is asked, and the first pause in between.
 const ASKED_MAX: u32 = 4;
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// Whoever was silent for as long is not asked again: it hangs, and clients give up on a call after
+/// a minute.
+const SILENT_FOR: Duration = Duration::from_secs(5);
 
 /// What the transport knows of whoever sent a message; over HTTP, its credential is in there.
 pub type Asker = Extensions;
@@ -69,6 +73,10 @@ pub trait Desk: Send + Sync + 'static {
 
     /// Takes note of what this session holds, for those who ask beside it.
     fn note(&self, holds: &[Hold]);
+
+    /// Whether another session of the same agent that lives has taken this handoff, as far as that
+    /// can be told.
+    fn held_beside(&self, handoff: &str) -> bool;
 }
 
 /// What a tool has to say when it did not do what was asked.
@@ -138,8 +146,10 @@ impl<D: Desk> Talk<'_, D> {
     async fn ask(&self, ask: Ask) -> Result<Told, Unheard> {
         let mut pause = AGAIN_AFTER;
         for _ in 1..ASKED_MAX {
+            let begun = Instant::now();
             match self.desk.ask(self.from, ask.clone()).await {
                 Ok(told) => return Ok(told),
+                Err(unheard) if begun.elapsed() >= SILENT_FOR => return Err(unheard),
                 Err(_) => tokio::time::sleep(pause).await,
             }
             pause *= 2;

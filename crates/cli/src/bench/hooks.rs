@@ -65,6 +65,7 @@ fn told() -> Vec<(&'static str, &'static str, Value)> {
         ("pre-tool-use, free file", "pre-tool-use", edit("free.rs")),
         ("pre-tool-use, locked file", "pre-tool-use", edit("locked.rs")),
         ("post-tool-use", "post-tool-use", edit("free.rs")),
+        ("pre-compact", "pre-compact", json!({ "hook_event_name": "PreCompact" })),
         ("stop", "stop", json!({ "hook_event_name": "Stop", "stop_hook_active": false })),
         ("subagent-start", "subagent-start", json!({ "agent_type": "explorer" })),
         ("subagent-stop", "subagent-stop", json!({ "agent_type": "explorer" })),

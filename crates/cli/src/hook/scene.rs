@@ -1,19 +1,26 @@
 //! What a hook does at each moment of a session.
 
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
 
 use baton_engine::view::Inbox;
 use baton_protocol::command::{Command, Progress};
 use baton_protocol::text::Text;
+use serde_json::json;
 
 use super::client::{Moment, Said, Told};
 use super::memory::Notebook;
 use super::wire::{Wire, talk};
-use super::{Session, trace};
+use super::{Session, is_traced, trace};
 use crate::identity::Identity;
 use crate::show::time::now;
 use crate::verbs::keep_own;
 use crate::workspace::{Workspace, current_folder};
+
+/// Set for the process that stays and keeps a packet.
+const STAYS: &str = "BATON_HOOK_STAYS";
 
 /// Whose session it is, where, and what just happened in it.
 pub(super) struct Scene {
@@ -90,15 +97,42 @@ impl Scene {
     }
 
     /// Keeps a packet: what the model is about to forget is still in its transcript.
+    ///
+    /// Git and the transcript take longer than a person should wait, so it is a process of its own
+    /// that gathers them; whoever wants to see why it fails waits for it.
     pub(super) fn save(&self) -> Said {
         self.beat();
         let folder = self.folder();
         let transcript = self.told.transcript.as_deref().filter(|path| path.is_file());
+        let stays = std::env::var_os(STAYS).is_some() || is_traced();
+        if !stays && self.leave_behind(&folder, transcript).is_ok() {
+            return Said::Nothing;
+        }
         match keep_own(&self.workspace, &folder, &self.identity.agent, transcript, now()) {
             Ok(path) => trace(&format!("kept {}", path.display())),
             Err(failure) => trace(&failure.sentence),
         }
         Said::Nothing
+    }
+
+    /// Starts the same once more as a process that stays when this one has answered.
+    fn leave_behind(&self, folder: &Path, transcript: Option<&Path>) -> io::Result<()> {
+        let mut child = Process::new(std::env::current_exe()?)
+            .args(["hook", "pre-compact", "--client", "claude-code", "--agent"])
+            .arg(self.identity.agent.as_str())
+            .arg("--workspace")
+            .arg(self.workspace.root())
+            .env(STAYS, "1")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let form = json!({ "cwd": folder, "transcript_path": transcript }).to_string();
+        match child.stdin.take() {
+            Some(mut stdin) => stdin.write_all(form.as_bytes()),
+            None => Ok(()),
+        }
     }
 
     /// Where the program works.

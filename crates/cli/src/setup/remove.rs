@@ -18,6 +18,8 @@ use crate::failure::Failure;
 pub(crate) enum Fate {
     /// It is again what it was before setup.
     Restored,
+    /// What it says of us was there before setup, so it is as it was.
+    Before,
     /// It was not there before, and is gone.
     Deleted,
     /// It was changed since; only ours was taken out.
@@ -92,7 +94,11 @@ fn plan(
     };
     let before = entry.map(|entry| entry.original(folder)).transpose()?.flatten();
     if entry.is_some_and(|entry| entry.wrote == hash(current)) {
-        let fate = if before.is_some() { Fate::Restored } else { Fate::Deleted };
+        let fate = match &before {
+            Some(before) if before == current => Fate::Before,
+            Some(_) => Fate::Restored,
+            None => Fate::Deleted,
+        };
         return Ok(Some(Plan { seen, fate, text: before, made }));
     }
     let Some(Piece { edit, .. }) = piece else {

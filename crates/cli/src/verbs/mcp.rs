@@ -160,4 +160,8 @@ impl Desk for Over {
             let _ = noted::note(path, holds);
         }
     }
+
+    fn held_beside(&self, handoff: &str) -> bool {
+        self.holds.as_ref().is_some_and(|path| noted::is_beside(path, handoff))
+    }
 }

@@ -229,6 +229,10 @@ fn remove(site: &Site, wish: &Wish, out: Output) -> Result<(), Failure> {
     let removed = setup::remove(site, wish)?;
     let told = |fate: &Fate| match fate {
         Fate::Restored => ("restored", "as it was before".to_owned()),
+        Fate::Before => {
+            let why = "it named Baton before this setup; take that out by hand if you want to";
+            ("kept", why.to_owned())
+        }
         Fate::Deleted => ("deleted", "it was not there before".to_owned()),
         Fate::TakenOut => ("changed", "ours is out; what you changed since stays".to_owned()),
         Fate::Kept => ("kept", "you changed it; delete it if you do not need it".to_owned()),

@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::caller::a_person_types;
 use crate::failure::{Exit, Failure};
 use crate::session::Session;
 use crate::show::table::Table;
@@ -85,6 +86,10 @@ struct Created {
 impl Create {
     fn run(self, session: &Session) -> Result<(), Failure> {
         let out = session.out;
+        if self.whose.operator {
+            // It would be a way round what only a person may say.
+            a_person_types()?;
+        }
         let agent = self.whose.agent.clone().unwrap_or_else(AgentId::operator);
         let grant = if self.whose.viewer { Grant::View } else { Grant::Act };
         let mut ask = json!({ "agent": agent, "grant": grant });

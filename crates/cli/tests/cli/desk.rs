@@ -8,9 +8,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// What must not leak from the developer's terminal into a test.
-pub(crate) const OWN: [&str; 16] = [
+pub(crate) const OWN: [&str; 17] = [
     "CLAUDECODE",
     "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
     "GEMINI_CLI",
     "OPENCODE",
     "BATON_TOKEN",

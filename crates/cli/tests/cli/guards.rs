@@ -60,6 +60,9 @@ fn a_handoff_waits_for_a_person_who_sees_what_would_be_passed() {
         said.contains("a shell of Claude Code"),
         "a model does not approve by its shell: {said}"
     );
+    for other in [&["deny", &handoff, "--because", "no"][..], &["token", "create", "--operator"]] {
+        desk.run_with(other, &[("CODEX_SANDBOX_NETWORK_DISABLED", "1")]).fails(3);
+    }
     let shown = desk.run(&["approvals", &handoff]).ok();
     for part in ["builder", "deployer", "tests pass", "\"branch\": \"main\"", "deploys", "hash "] {
         assert!(shown.contains(part), "{part} in {shown}");

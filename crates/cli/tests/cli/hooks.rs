@@ -204,6 +204,20 @@ fn a_packet_is_kept_before_the_context_is_lost_and_only_the_last_one() {
     assert!(yaml[0].display().to_string().contains("handoff-coder-to-coder-"), "{yaml:?}");
     let told = context(&bench.hook("claude-code", "session-start", &[])).expect("a page");
     assert!(told.contains(".baton/handoffs/handoff-coder-to-coder-"), "{told}");
+    // Nobody waits for it.
+    fs::remove_file(&yaml[0]).expect("a file");
+    let none_yet = || {
+        let all = fs::read_dir(&handoffs).expect("a folder").flatten();
+        !all.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|e| e == "yaml"))
+    };
+    let args = ["hook", "pre-compact", "--agent", "coder", "--client", "claude-code"];
+    let sample = bench.sample("claude-code", "pre-compact", &[]);
+    assert!(bench.feed(&args, sample.as_bytes(), &[]).status.success());
+    let begun = std::time::Instant::now();
+    while none_yet() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "no packet was kept");
+        std::thread::yield_now();
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Call, Done, Nature, Taken, line, tool, without_nothing};
-use crate::approval::{self, Answered, Questions};
+use crate::approval::{self, Answered, Questions, Word};
 use crate::desk::{Desk, Said};
 use crate::holds::Hold;
 
@@ -150,7 +150,12 @@ async fn second_round<D: Desk>(
         let message = "this session asked no such question, or it was answered already";
         return Err(Said::new("no-such-question", message, "list_inbox shows what you passed on"));
     };
-    let told = approval::settle(&call.talk, &seen, approval::read(answers)).await?;
+    // Whoever says now that it cannot ask a person brings no person's word.
+    let word = match approval::can_ask(call) {
+        true => approval::read(answers),
+        false => Word::None,
+    };
+    let told = approval::settle(&call.talk, &seen, word).await?;
     questions.answered(state);
     let passed = json!({ "handoff": seen.handoff });
     Ok(Passed::Done(handed(call, &passed, told).await))
@@ -290,8 +295,8 @@ pub(super) struct Waited {
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<String>,
     /// Who had it and did not take it
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tried: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tried: Option<Vec<String>>,
     /// What travels with it
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<Value>,
@@ -319,7 +324,8 @@ fn waited(view: &Value) -> Waited {
         progress: None,
         tried: {
             let tried = view["tried"].as_array().into_iter().flatten();
-            tried.filter_map(|agent| agent.as_str().map(str::to_owned)).collect()
+            let tried: Vec<_> = tried.filter_map(|agent| agent.as_str()).collect();
+            (!tried.is_empty()).then(|| tried.into_iter().map(str::to_owned).collect())
         },
         context: None,
         fence: view["fence"].as_u64(),

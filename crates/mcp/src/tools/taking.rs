@@ -121,8 +121,12 @@ pub(super) async fn accept<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<
             let handoff = call.talk.handoff(&handoff).await?;
             let answer = match call.talk.command("accept", json!({ "handoff": handoff })).await {
                 Ok(answer) => answer,
-                // A session that came back asks for what its agent has in hand already.
-                Err(said) => held_already(call, &handoff).await.ok_or(said)?,
+                // A session that came back asks for what its agent has in hand already; one beside
+                // another that has it would do the work twice.
+                Err(said) if said.code == ALREADY && !call.talk.desk.held_beside(&handoff) => {
+                    held_already(call, &handoff).await.ok_or(said)?
+                }
+                Err(said) => return Err(said),
             };
             (handoff, answer)
         }
@@ -145,6 +149,9 @@ pub(super) async fn accept<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<
     };
     Ok(Accepted { fence, workflow, handoff, package })
 }
+
+/// What the coordinator says of a handoff that somebody has taken.
+const ALREADY: &str = "already-accepted";
 
 /// The hold that a handoff brought to this agent before.
 async fn held_already<D: Desk>(call: &Call<'_, D>, handoff: &str) -> Option<Value> {

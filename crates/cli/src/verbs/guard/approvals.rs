@@ -205,6 +205,7 @@ pub(crate) struct Deny {
 
 impl Deny {
     pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+        a_person_types()?;
         let handoff = session.handoff(&self.handoff)?;
         let deny = command::Deny { handoff, reason: self.because };
         let (reply, answer) = session.submit(Command::Deny(deny))?;

@@ -8,6 +8,7 @@ use baton_protocol::limits::REQUEST_BYTES_MAX;
 use baton_protocol::policy;
 use clap::{Args, Subcommand};
 
+use crate::caller::a_person_types;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::verbs::told::told;
@@ -54,6 +55,7 @@ impl Policy {
             What::Show => show(session),
             What::Set(File { file }) => {
                 let policy = Box::new(from_file(&file)?);
+                a_person_types()?;
                 let (reply, answer) = session.submit(Command::SetPolicy(policy))?;
                 told(session, (&reply, &answer), "policy", |event| match event {
                     Event::PolicySet { policy } => {

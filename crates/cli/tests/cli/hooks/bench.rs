@@ -52,7 +52,8 @@ impl Bench {
         let sample = self.sample(client, event, words);
         let verb = if event == "session-end" { "stop" } else { event };
         let args = ["hook", verb, "--agent", "coder", "--client", client];
-        silent(self.feed(&args, sample.as_bytes(), &[]))
+        // What would go on in the background is done when the hook ends.
+        silent(self.feed(&args, sample.as_bytes(), &[("BATON_HOOK_STAYS", "1")]))
     }
 
     /// Runs the binary with something on standard input.
