@@ -258,6 +258,12 @@ pub(crate) fn words(event: &Value) -> String {
             let tag = |name: &str| event[name].as_str().unwrap_or("nothing").to_owned();
             return format!("{}: {} > {}", tag("item"), tag("from"), tag("to"));
         }
+        Some("moved") => {
+            let state = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let (from, to) = (state(&event["from"]), state(&event["step"]["state"]));
+            let reason = event["reason"].as_str().map(|reason| format!(": {reason}"));
+            return format!("{from} > {to}{}", reason.unwrap_or_default());
+        }
         Some("health_reported") => {
             let how = if event["healthy"] == true { "well" } else { "not well" };
             let note = event["note"].as_str().map(|note| format!(": {note}"));
