@@ -259,10 +259,9 @@ pub(crate) fn words(event: &Value) -> String {
             return format!("{}: {} > {}", tag("item"), tag("from"), tag("to"));
         }
         Some("moved") => {
-            let state = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let (from, to) = (state(&event["from"]), state(&event["step"]["state"]));
-            let reason = event["reason"].as_str().map(|reason| format!(": {reason}"));
-            return format!("{from} > {to}{}", reason.unwrap_or_default());
+            let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let (from, to) = (said(&event["from"]), said(&event["step"]["state"]));
+            return format!("{from} > {to}: {}", said(&event["reason"]));
         }
         Some("health_reported") => {
             let how = if event["healthy"] == true { "well" } else { "not well" };
@@ -277,5 +276,21 @@ pub(crate) fn words(event: &Value) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
         None => event["ending"]["how"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::words;
+
+    #[test]
+    fn a_move_is_told_with_both_states() {
+        let moved = json!({
+            "type": "moved", "from": "analyzing", "step": { "state": "searching" },
+            "reason": "Search flights for Ada",
+        });
+        assert_eq!(words(&moved), "analyzing > searching: Search flights for Ada");
     }
 }

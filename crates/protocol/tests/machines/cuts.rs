@@ -72,9 +72,10 @@ fn flight(mails: bool) -> Play {
     play.chosen(Command::WakeHold(wake), to(None, "searching"));
     let fence = play.work().owner;
     play.completes("flight-search", fence, to(None, "awaiting")).expect("moved");
-    let changes = json!({ "workflow": play.id, "changes": { "quotes": [1, 2, 3] } });
+    let (quotes, fence) = (json!({ "quotes": [1, 2, 3] }), play.work().owner);
+    let changes = json!({ "workflow": play.id, "fence": fence, "changes": quotes });
     let changes: SetVariables = serde_json::from_value(changes).expect("variables");
-    play.ask(Actor::Operator, Command::SetVariables(changes)).expect("written");
+    play.ask(agent("flight-search"), Command::SetVariables(changes)).expect("written");
     let stir = Stir { workflow: play.id, depth: 0 };
     play.chosen(Command::Stir(stir), to(Some("analyst"), "comparing"));
     let (handoff, _) = play.waiting();

@@ -82,7 +82,7 @@ fn one_change_is_one_problem() {
         ),
         (
             "required: [requestId, rfpData]",
-            "patternProperties: { \".*\": {} }, additionalProperties: false",
+            "patternProperties: { \".*\": {} }\n    additionalProperties: false",
             "",
         ),
         (
