@@ -139,6 +139,11 @@ pub const EXPRESSION_STEPS_MAX: usize = 1_000_000;
 pub const JUDGEMENT_STEPS_MAX: usize = 4 * EXPRESSION_STEPS_MAX;
 /// Bytes of a workflow's definition as it is written.
 pub const DEFINITION_BYTES_MAX: usize = 128 * 1024;
+/// Keys, values, lists and maps in the text of a workflow's definition.
+pub const DEFINITION_NODES_MAX: usize = 16 * 1024;
+/// Words and signs of all expressions of a workflow's definition; each expression counts as four
+/// more.
+pub const DEFINITION_TOKENS_MAX: usize = 12 * 1024;
 /// Nesting of a workflow's definition.
 pub const DEFINITION_DEPTH_MAX: usize = 64;
 /// Agents of a workflow's definition.
@@ -153,7 +158,9 @@ pub const DEFINITION_SIGNALS_MAX: usize = 512;
 pub const DEFINITION_SCHEMAS_MAX: usize = 64;
 /// Fields of one payload, and variables that one rule writes.
 pub const DEFINITION_FIELDS_MAX: usize = 128;
-/// Nodes of all schemas of a workflow's definition, each counted where it is referred to.
+/// Nodes of all schemas of a workflow's definition, each counted where it is referred to. A pattern
+/// counts as 500, because to read one may take that long, and eight values of `enum` or `const` as
+/// one.
 pub const SCHEMA_NODES_MAX: usize = 20_000;
 /// Differences that one answer to a what-if lists; the rest is counted.
 pub const WHAT_IF_ROWS_MAX: usize = 1_000;

@@ -3,44 +3,23 @@
 //! `cargo bench -p baton-rules` prints the figures. Files that are named after `--` are read and
 //! checked, too, whatever is in them: `cargo bench -p baton-rules -- hostile/*.yaml`.
 
+// The facts of the crate's own tests, which look for the trait where it is in that crate.
+#[path = "../src/testing.rs"]
+mod testing;
+
 use std::hint::black_box;
 use std::time::Duration;
 
 use baton_protocol::definition::Verdict;
-use baton_rules::{Compiled, Facts, Known, check, read};
+use baton_rules::{Compiled, Known, check, expr, read};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
+
+use crate::testing::Given;
 
 const CHARTER: &str = include_str!("../tests/data/charter.yaml");
 const ROUNDS: usize = 9;
 const TIMES: u32 = 2_000;
-
-struct Given {
-    result: Value,
-    context: Value,
-}
-
-impl Facts for Given {
-    fn result(&self) -> &Value {
-        &self.result
-    }
-
-    fn context(&self, name: &str) -> Option<Value> {
-        self.context.get(name).cloned()
-    }
-
-    fn contexts(&self) -> Value {
-        self.context.clone()
-    }
-
-    fn task(&self) -> &Value {
-        &Value::Null
-    }
-
-    fn attempt(&self) -> i64 {
-        0
-    }
-}
 
 fn main() {
     println!("best, median and worst of {ROUNDS}, in µs");
@@ -69,7 +48,7 @@ fn main() {
         ),
     ];
     for (what, state, from, signal, result) in steps {
-        let facts = Given { result, context: context.clone() };
+        let facts = Given::new(result, context.clone());
         let state = state.parse().expect("a state");
         let from = from.parse().expect("an agent");
         let signal = signal.parse().expect("a signal");

@@ -4,6 +4,8 @@
 //! in, and what it came to goes back; the engine records it.
 
 pub mod approval;
+#[cfg(test)]
+mod bounded;
 pub mod check;
 pub mod compiled;
 pub mod definition;

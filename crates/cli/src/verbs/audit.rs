@@ -258,6 +258,11 @@ pub(crate) fn words(event: &Value) -> String {
             let tag = |name: &str| event[name].as_str().unwrap_or("nothing").to_owned();
             return format!("{}: {} > {}", tag("item"), tag("from"), tag("to"));
         }
+        Some("moved") => {
+            let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let (from, to) = (said(&event["from"]), said(&event["step"]["state"]));
+            return format!("{from} > {to}: {}", said(&event["reason"]));
+        }
         Some("health_reported") => {
             let how = if event["healthy"] == true { "well" } else { "not well" };
             let note = event["note"].as_str().map(|note| format!(": {note}"));
@@ -271,5 +276,21 @@ pub(crate) fn words(event: &Value) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
         None => event["ending"]["how"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::words;
+
+    #[test]
+    fn a_move_is_told_with_both_states() {
+        let moved = json!({
+            "type": "moved", "from": "analyzing", "step": { "state": "searching" },
+            "reason": "Search flights for Ada",
+        });
+        assert_eq!(words(&moved), "analyzing > searching: Search flights for Ada");
     }
 }

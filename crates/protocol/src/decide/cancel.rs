@@ -2,10 +2,12 @@
 
 use crate::command::{Actor, Cancel, CancelWorkflow, Submission};
 use crate::decide::{group, news};
+use crate::definition::{End, StateName};
 use crate::effect::{Effect, News};
-use crate::event::{Decision, Event, StreamId};
+use crate::event::{Decision, Event, Moved, StreamId};
 use crate::handoff::{Detail, Handoff, Kind};
 use crate::id::{AgentId, Fence, WorkflowId};
+use crate::machine::Step;
 use crate::refusal::{Refusal, Unmoved};
 use crate::text::Text;
 use crate::workflow::{Ending, Workflow};
@@ -42,11 +44,27 @@ pub(super) fn workflow(
     let by = allowed(ask, &owner)?;
     let ended = Ended { world, id, workflow, by: by.clone(), reason: cancel.reason.clone() };
     let (mut events, effects) = ended.all();
+    events.extend(cancelled(world, workflow, &by, &cancel.reason));
     let released = workflow.owning().map(|hold| hold.locks.iter().cloned().collect());
     let ending = Ending::Cancelled { reason: cancel.reason.clone() };
     let released = released.unwrap_or_default();
     events.push(Event::Closed { by, ending, released, usage: None });
     Ok(Decision { stream: StreamId::Workflow(id), events, effects })
+}
+
+/// The move to the state in which work that is called off ends, if its definition has one. No
+/// transition is asked for: it can be called off wherever it is.
+fn cancelled(world: &World, workflow: &Workflow, by: &AgentId, reason: &Text) -> Option<Event> {
+    let machine = workflow.machine.as_deref()?;
+    let definition = world.definitions.get(&machine.definition)?;
+    let ends = |state: &&StateName| {
+        definition.states.get(*state).is_some_and(|spec| spec.end == Some(End::Cancelled))
+    };
+    let after = definition.after(&machine.state).iter().find(ends);
+    let state = after.or_else(|| definition.states.keys().find(ends))?;
+    let step = Box::new(Step::of(definition, state, None, None, 0));
+    let moved = Moved::ending(machine.state.clone(), step, by.clone());
+    Some(Event::Moved(Box::new(Moved { reason: reason.clone(), ..moved })))
 }
 
 /// Only the one who passed it, or a person, takes work back.

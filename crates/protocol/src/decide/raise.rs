@@ -107,35 +107,24 @@ impl Raise<'_> {
 
     fn terms(&self, to_agent: AgentId, kind: Kind) -> Terms {
         let before = self.about.map(|about| &about.terms);
-        let (from_agent, parent) = self.from.clone();
+        let reason = before.map_or(&self.workflow.title, |terms| &terms.reason).clone();
         Terms {
-            id: self.handoff,
-            from_agent,
-            parent,
-            to_agent,
             kind,
-            reason: before.map_or(&self.workflow.title, |terms| &terms.reason).clone(),
             trigger: Trigger::Timeout,
             priority: before.map_or(self.workflow.priority, |terms| terms.priority),
             task: before.and_then(|terms| terms.task.clone()),
-            step: None,
             custom: before.map(|terms| terms.custom.clone()).unwrap_or_default(),
             history: before.and_then(|terms| terms.history.clone()),
             transferred: before.and_then(|terms| terms.transferred.clone()),
-            shared: None,
             constraints: before.map(|terms| terms.constraints.clone()).unwrap_or_default(),
-            required_capabilities: Vec::new(),
             autonomy_budget: before.and_then(|terms| terms.autonomy_budget),
-            gap: Vec::new(),
             decision_rationale: Some(self.reason.clone()),
             risk_level: before.map(|terms| terms.risk_level).unwrap_or_default(),
-            routing: Default::default(),
-            checks: Vec::new(),
-            by_person: false,
             traceparent: before.and_then(|terms| {
                 let given = terms.traceparent?;
                 Some(TraceParent::of_handoff(Some(given), self.id, terms.id))
             }),
+            ..Terms::plain(self.handoff, self.from.clone(), to_agent, reason)
         }
     }
 }

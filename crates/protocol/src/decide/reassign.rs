@@ -129,34 +129,15 @@ fn workflow(
         let handoff = ask.id.handoff();
         let to = world.agent(&to_agent)?;
         let told = news::arrived(world, &to_agent, id, handoff);
+        let step = workflow.machine.as_ref();
+        let step = step.map(|machine| Step { first: false, ..machine.step.clone() });
         let terms = Box::new(Terms {
-            id: handoff,
-            from_agent: by,
-            parent: fence,
-            to_agent,
-            kind: Kind::Sequential,
-            reason: reassign.reason.clone(),
             trigger: Trigger::ExplicitRequest,
             priority: workflow.priority,
-            task: None,
-            step: workflow
-                .machine
-                .as_ref()
-                .map(|machine| Box::new(Step { first: false, ..machine.step.clone() })),
-            custom: Default::default(),
-            history: None,
-            transferred: None,
-            shared: None,
-            constraints: Default::default(),
-            required_capabilities: Vec::new(),
-            autonomy_budget: None,
-            gap: Vec::new(),
-            decision_rationale: None,
-            risk_level: Default::default(),
-            routing: Default::default(),
-            checks: Vec::new(),
+            step: step.map(Box::new),
             by_person: true,
             traceparent: workflow.trace_under(id, workflow.owner),
+            ..Terms::plain(handoff, (by, fence), to_agent, reassign.reason.clone())
         });
         let Arrival { answer_by, queued } = arrival::at(world, Some(workflow), to, &terms, now);
         effects.extend(told.into_iter().filter(|_| !queued));

@@ -130,6 +130,45 @@ pub struct Terms {
     pub traceparent: Option<TraceParent>,
 }
 
+impl Terms {
+    /// The whole work passed on, with nothing beside; whoever makes more of it says what.
+    pub(crate) fn plain(
+        id: HandoffId,
+        (from_agent, parent): (AgentId, Fence),
+        to_agent: AgentId,
+        reason: Text,
+    ) -> Self {
+        let (history, transferred, shared, autonomy_budget) = Default::default();
+        let (task, step, decision_rationale, traceparent) = Default::default();
+        Self {
+            id,
+            from_agent,
+            parent,
+            to_agent,
+            kind: Kind::Sequential,
+            reason,
+            trigger: Trigger::default(),
+            priority: Priority::default(),
+            task,
+            step,
+            custom: OpenKeys::default(),
+            history,
+            transferred,
+            shared,
+            constraints: Constraints::default(),
+            required_capabilities: Vec::new(),
+            autonomy_budget,
+            gap: Vec::new(),
+            decision_rationale,
+            risk_level: Risk::default(),
+            routing: Routing::default(),
+            checks: Vec::new(),
+            by_person: false,
+            traceparent,
+        }
+    }
+}
+
 /// What a handoff may cost.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::Queues;
-use crate::handoff::{Handoff, Kind, Priority, State, Terms};
+use crate::handoff::{Handoff, Priority, State, Terms};
 use crate::id::{AgentId, CommandId, Fence, HandoffId};
 use crate::time::Timestamp;
 
@@ -12,31 +12,11 @@ const LEVELS: [Priority; 4] = [Priority::Critical, Priority::High, Priority::Nor
 /// A handoff that waits for room.
 fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
     let agent = AgentId::operator();
+    let id = CommandId::from_key("queue", &n.to_string()).handoff();
+    let reason = "work".parse().expect("a text");
     let terms = Terms {
-        id: CommandId::from_key("queue", &n.to_string()).handoff(),
-        from_agent: agent.clone(),
-        parent: Fence(1),
-        to_agent: agent.clone(),
-        kind: Kind::Sequential,
-        reason: "work".parse().expect("a text"),
-        trigger: Default::default(),
         priority: LEVELS[level],
-        task: None,
-        step: None,
-        custom: Default::default(),
-        history: None,
-        transferred: None,
-        shared: None,
-        constraints: Default::default(),
-        required_capabilities: Vec::new(),
-        autonomy_budget: None,
-        gap: Vec::new(),
-        decision_rationale: None,
-        risk_level: Default::default(),
-        routing: Default::default(),
-        checks: Vec::new(),
-        by_person: false,
-        traceparent: None,
+        ..Terms::plain(id, (agent.clone(), Fence(1)), agent.clone(), reason)
     };
     Handoff {
         terms,

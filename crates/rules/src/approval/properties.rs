@@ -1,16 +1,10 @@
 //! Whatever the text, a rule neither panics nor overflows a small stack nor takes long.
 
-use std::time::{Duration, Instant};
-
 use baton_protocol::limits::{RULE_LIST_MAX, TEXT_BYTES_MAX};
 use proptest::prelude::*;
 
 use super::*;
-
-/// What reading and judging one rule may take on a slow machine without optimization.
-const WITHIN: Duration = Duration::from_secs(10);
-/// A quarter of what threads of the coordinator have.
-const STACK: usize = 512 * 1024;
+use crate::bounded::bounded;
 
 /// Facts as large as they can be.
 fn large() -> Facts {
@@ -30,19 +24,14 @@ fn large() -> Facts {
 
 /// Reads and judges a text on a small stack.
 fn judge(text: String) {
-    let run = move || {
-        let begun = Instant::now();
-        if let Ok(rule) = Rule::compile(&text) {
+    bounded(text, |text| {
+        if let Ok(rule) = Rule::compile(text) {
             let _ = rule.holds(&Facts::sample());
             let judged = rule.holds(&large());
             let panicked = |error: &RuleError| error.to_string().contains("panicked");
             assert!(!judged.as_ref().is_err_and(panicked), "{text}: {judged:?}");
         }
-        let took = begun.elapsed();
-        assert!(took < WITHIN, "{text} took {took:?}");
-    };
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread");
-    thread.join().expect("it goes well");
+    });
 }
 
 #[rustfmt::skip]

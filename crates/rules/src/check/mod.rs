@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 use baton_protocol::definition::{Definition, Retry, RuleSpec, SignalName, StateName, StateSpec};
 use baton_protocol::id::{AgentId, CapabilityId};
 use baton_protocol::limits::{DEFINITION_JSON_BYTES_MAX, HANDOFFS_ALLOWED_MAX, RETRIES_MAX};
+use baton_protocol::{count_masks_in, mask};
 
 use crate::compiled::Compiled;
 use crate::definition::{Positions, Problem, Read, too_many};
-use crate::expr::expression;
 
 /// The agent that takes failures; it is there in every workflow.
 pub(crate) const MONITOR: &str = "error-monitor";
@@ -42,16 +42,11 @@ pub fn check(read: &Read, known: &Known) -> Vec<Problem> {
     look.signals();
     look.unused(known);
     look.payloads();
-    match Compiled::of(&read.definition) {
-        Ok(compiled) => {
-            look.variables(&compiled);
-            look.contradictions(|n, _| compiled.never(n));
-        }
-        Err(problems) => {
-            look.problems.extend(problems);
-            // What else is wrong must not hide them, though each is read once more for it.
-            look.contradictions(|_, when| expression(when).ok()?.never());
-        }
+    let (compiled, remarks) = Compiled::looked(&read.definition);
+    look.problems.extend(remarks);
+    match compiled {
+        Ok(compiled) => look.variables(&compiled),
+        Err(problems) => look.problems.extend(problems),
     }
     let place = |problem: Problem| problem.placed(&read.positions);
     let mut problems: Vec<Problem> = look.problems.into_iter().map(place).collect();
@@ -62,7 +57,8 @@ pub fn check(read: &Read, known: &Known) -> Vec<Problem> {
 /// Everything that is wrong with a definition that did not come as a text.
 pub fn check_definition(definition: &Definition) -> Vec<Problem> {
     let positions = Positions::of("");
-    let bytes = serde_json::to_vec(definition).map_or(usize::MAX, |bytes| bytes.len());
+    let text = serde_json::to_string(definition).unwrap_or_default();
+    let bytes = text.len();
     if bytes > DEFINITION_JSON_BYTES_MAX {
         let message = format!("{bytes} bytes; expected at most {DEFINITION_JSON_BYTES_MAX}");
         return vec![Problem::error("too-large", message)];
@@ -70,6 +66,14 @@ pub fn check_definition(definition: &Definition) -> Vec<Problem> {
     let problems = too_many(definition, &positions);
     if !problems.is_empty() {
         return problems;
+    }
+    // Its texts were masked as they were read, and a rule that was changed says something else; its
+    // schemas come as they are.
+    let masked = serde_json::from_str(&text).map(|value| !count_masks_in(&value).is_empty());
+    if masked.unwrap_or(true) || mask(&text) != text {
+        let problem = Problem::error("secret", "it holds something that looks like a secret");
+        let hint = "definitions are recorded for good; keep secrets with the agents";
+        return vec![problem.hint(hint)];
     }
     check(&Read { definition: definition.clone(), positions }, &Known::default())
 }

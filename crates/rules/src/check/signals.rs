@@ -13,13 +13,14 @@ impl Look<'_> {
         let definition = self.definition;
         let raised: BTreeSet<SignalName> =
             self.tried.keys().map(|(_, signal)| signal.clone()).collect();
+        let said: Vec<Option<String>> = definition.rules.iter().map(said).collect();
         for (n, rule) in definition.rules.iter().enumerate() {
             let known = self.triggers(n, rule, &raised);
             let counts = self.counts.get(n).is_some_and(|counts| !counts.is_empty());
             if !counts && known {
                 self.never_raised(n, rule);
             } else if counts {
-                self.shadowed(n, rule);
+                self.shadowed(n, &said);
             }
         }
         for (name, spec) in &definition.states {
@@ -82,20 +83,16 @@ impl Look<'_> {
     }
 
     /// Whether rules before this one leave nothing to it.
-    fn shadowed(&mut self, n: usize, rule: &RuleSpec) {
-        let said = |rule: &RuleSpec| rule.when.as_ref().map(|when| squeezed(when.as_str()));
-        let own = said(rule);
+    fn shadowed(&mut self, n: usize, said: &[Option<String>]) {
+        let own = said.get(n).and_then(Option::as_ref);
         let mut by = None;
         let counts = self.counts.get(n).map(Vec::as_slice).unwrap_or_default();
         for (state, signal) in counts {
             let tried = self.tried.get(&(*state, signal.clone()));
             let mut before = tried.into_iter().flatten().copied().take_while(|m| *m < n);
-            let covers = before.find(|m| {
-                let earlier = self.definition.rules.get(*m);
-                earlier.is_some_and(|earlier| match said(earlier) {
-                    None => true,
-                    Some(when) => Some(&when) == own.as_ref() || when == "true",
-                })
+            let covers = before.find(|m| match said.get(*m).and_then(Option::as_ref) {
+                None => true,
+                Some(when) => Some(when) == own || when == "true",
             });
             match covers {
                 Some(earlier) => by = Some(earlier),
@@ -141,7 +138,8 @@ impl Look<'_> {
     }
 }
 
-/// A condition without what makes no difference.
-fn squeezed(when: &str) -> String {
-    when.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The condition of a rule, without what makes no difference.
+fn said(rule: &RuleSpec) -> Option<String> {
+    let when = rule.when.as_ref()?;
+    Some(when.as_str().split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -70,6 +70,26 @@ fn one_change_is_one_problem() {
         ),
         ("  failed: { end: failed }\n", "  failed: { end: cancelled }\n", "no-failed-end states"),
         ("required: [requestId, rfpData]", "required: [clientName]", "payload-field-optional"),
+        (
+            "required: [requestId, rfpData]",
+            "allOf: [{ required: [rfpId] }]",
+            "payload-field-missing rules[0].payload.map",
+        ),
+        (
+            "required: [requestId, rfpData]",
+            "allOf: [{ properties: { rfpData: {} }, additionalProperties: false }]",
+            "payload-field-unknown rules[0].payload.map.requestId",
+        ),
+        (
+            "required: [requestId, rfpData]",
+            "patternProperties: { \".*\": {} }\n    additionalProperties: false",
+            "",
+        ),
+        (
+            "size(context.quotes) >= 3",
+            "size(context.quotes)",
+            "bad-expression states.awaiting_quotes.wait.until",
+        ),
     ];
     for (from, to, expected) in cases {
         let said = changed(from, to);
@@ -127,4 +147,75 @@ fn names_are_near_or_far() {
     assert_eq!(distance("", "abc"), 3);
     assert_eq!(distance("abc", "abc"), 0);
     assert_eq!(distance("kitten", "sitting"), 3);
+}
+
+#[test]
+fn conditions_say_yes_or_no_as_far_as_can_be_told() {
+    let said =
+        |when: &str| changed("when: size(result.topProposals) == 3", &format!("when: '{when}'"));
+    for (when, found) in [
+        ("1", "it comes to a number"),
+        ("\"yes\"", "it comes to a text"),
+        ("size(result.topProposals)", "it comes to a number"),
+        ("result.a + result.b", "it comes to a sum"),
+        ("result.a ? true : 3", "a part of it comes to a number"),
+        ("result.a && size(result.topProposals)", "a part of it comes to a number"),
+        ("!(result.a || null)", "a part of it comes to nothing"),
+        ("result.topProposals.filter(p, p.rank > 1)", "it comes to a list"),
+        ("{\"a\": true}", "it comes to a map"),
+    ] {
+        let said = said(when);
+        assert!(said.contains("bad-expression rules[7].when"), "{when}: {said}");
+        assert!(said.contains(&format!("{found}, where yes or no is asked for")), "{when}: {said}");
+    }
+    for when in [
+        "result.a",
+        "!result.a || has(result.b) && result.c.d",
+        "result.topProposals.exists(p, p.rank == 1)",
+        "result.topProposals.exists_one(p, p.rank == 1)",
+        "result.topProposals.all(p, p.good)",
+        "result.a ? result.b : \"x\" in result.c",
+        "result.name.startsWith(\"x\")",
+        "[true, false][0]",
+    ] {
+        assert_eq!(said(when), "", "{when}");
+    }
+}
+
+#[test]
+fn priorities_are_known_words_as_far_as_can_be_told() {
+    let said = |to: &str| {
+        let from = r#"priority: 'result.urgency in ["urgent", "high"] ? "high" : "normal"'"#;
+        changed(from, &format!("priority: '{to}'"))
+    };
+    for (to, found) in [
+        ("result.a ? \"high\" : \"hihg\"", "it can come to `hihg`"),
+        ("result.a ? \"high\" : (result.b ? 3 : \"low\")", "it can come to a number"),
+        ("size(result.a)", "it can come to a number"),
+        ("result.a == 1", "it can come to yes or no"),
+    ] {
+        let said = said(to);
+        assert!(said.contains("bad-expression rules[1].priority"), "{to}: {said}");
+        assert!(said.contains(found), "{to}: {said}");
+    }
+    for to in
+        ["result.priority", "result.a ? \"high\" : result.b", "\"lo\" + \"w\"", "string(result.a)"]
+    {
+        assert_eq!(said(to), "", "{to}");
+    }
+}
+
+#[test]
+fn a_definition_with_a_secret_in_it_is_refused_however_it_comes() {
+    let definition = read(CHARTER).expect("a definition").definition;
+    assert!(check_definition(&definition).is_empty());
+    let key = format!("ghp_{}", "a1B2".repeat(9));
+    let with = |name: &str, value: serde_json::Value| {
+        let mut json = serde_json::to_value(&definition).expect("JSON");
+        json[name] = value;
+        told(&check_definition(&serde_json::from_value(json).expect("a definition")))
+    };
+    let said = "- Error secret \n  it holds something that looks like a secret\n";
+    assert_eq!(with("description", key.clone().into()), said);
+    assert_eq!(with("schemas", serde_json::json!({"request": {"const": key}})), said);
 }

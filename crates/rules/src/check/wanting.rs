@@ -1,5 +1,5 @@
 //! What rules ask for and never get: payload fields that nothing provides, variables that nothing
-//! sets, conditions that cannot hold.
+//! sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ impl<'a> Look<'a> {
     /// Payload fields that nothing provides.
     pub(super) fn payloads(&mut self) {
         for n in 0..self.definition.rules.len() {
-            self.required(n);
+            self.provided(n);
         }
     }
 
@@ -38,29 +38,14 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Conditions that cannot hold, by what tells why for the rule of a number.
-    pub(super) fn contradictions(&mut self, never: impl Fn(usize, &str) -> Option<String>) {
-        for (n, rule) in self.definition.rules.iter().enumerate() {
-            let Some(why) = rule.when.as_ref().and_then(|when| never(n, when.as_str())) else {
-                continue;
-            };
-            let problem = Problem::error("never-fires", format!("this never holds: {why}"));
-            let hint = "leave the rule out, or mend its condition";
-            self.found(problem.hint(hint), format!("rules[{n}].when"));
-        }
-    }
-
-    /// Fields that the schema asks for and the map does not have.
-    fn required(&mut self, n: usize) {
+    /// Fields that the schema asks for and the map does not have, or the other way round.
+    fn provided(&mut self, n: usize) {
         let definition = self.definition;
         let payload = definition.rules.get(n).and_then(|rule| rule.payload.as_ref());
         let Some(payload) = payload else { return };
-        let Some(schema) = payload.schema.as_ref().map(|schema| followed(definition, schema))
-        else {
-            return;
-        };
-        let required = schema.get("required").and_then(Value::as_array);
-        for field in required.into_iter().flatten().filter_map(Value::as_str) {
+        let Some(schema) = &payload.schema else { return };
+        let parts = parts(definition, schema);
+        for field in required(&parts) {
             if payload.map.contains_key(field) {
                 continue;
             }
@@ -80,11 +65,9 @@ impl<'a> Look<'a> {
             };
             self.found(problem, path);
         }
-        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
-        let properties = schema.get("properties").and_then(Value::as_object);
-        for written in payload.map.keys().filter(|_| closed) {
+        for written in payload.map.keys() {
             let name = written.strip_suffix('?').unwrap_or(written);
-            if properties.is_none_or(|known| !known.contains_key(name)) {
+            if parts.iter().any(|part| !admits(part, name)) {
                 let message = format!("the schema does not allow `{name}`");
                 let hint = "add it to `properties`, or leave it out";
                 let problem = Problem::error("payload-field-unknown", message).hint(hint);
@@ -146,17 +129,39 @@ impl<'a> Look<'a> {
     }
 }
 
-/// The schema that is meant, where it is only referred to.
-fn followed<'d>(definition: &'d Definition, schema: &'d Value) -> &'d Value {
-    const STEPS_MAX: usize = 16;
-    let mut schema = schema;
-    for _ in 0..STEPS_MAX {
-        let name = schema.get("$ref").and_then(Value::as_str);
+/// The schemas that a payload must all fit: this one, what it refers to, and those in `allOf`.
+fn parts<'d>(definition: &'d Definition, schema: &'d Value) -> Vec<&'d Value> {
+    const PARTS_MAX: usize = 64;
+    let mut parts = vec![schema];
+    let mut at = 0;
+    while let Some(part) = parts.get(at).copied().filter(|_| at < PARTS_MAX) {
+        let name = part.get("$ref").and_then(Value::as_str);
         let name = name.and_then(|name| name.strip_prefix("#/schemas/"));
-        match name.and_then(|name| definition.schemas.get(name)) {
-            Some(next) => schema = next,
-            None => break,
+        parts.extend(name.and_then(|name| definition.schemas.get(name)));
+        parts.extend(part.get("allOf").and_then(Value::as_array).into_iter().flatten());
+        at += 1;
+    }
+    parts.truncate(PARTS_MAX);
+    parts
+}
+
+/// The fields that schemas ask for, each once.
+fn required<'d>(parts: &[&'d Value]) -> Vec<&'d str> {
+    let mut required = Vec::new();
+    let all = parts.iter().filter_map(|part| part.get("required").and_then(Value::as_array));
+    for field in all.flatten().filter_map(Value::as_str) {
+        if !required.contains(&field) {
+            required.push(field);
         }
     }
-    schema
+    required
+}
+
+/// Whether a schema may admit a field of this name.
+fn admits(schema: &Value, name: &str) -> bool {
+    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    let properties = schema.get("properties").and_then(Value::as_object);
+    !closed
+        || properties.is_some_and(|known| known.contains_key(name))
+        || schema.get("patternProperties").is_some()
 }

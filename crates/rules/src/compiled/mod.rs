@@ -3,6 +3,7 @@
 //! What it is judged on is handed in ([`Facts`]); what it came to is a [`Verdict`], which the
 //! engine records.
 
+mod reader;
 mod rule;
 mod schema;
 mod template;
@@ -21,7 +22,8 @@ use baton_protocol::limits::{JUDGEMENT_STEPS_MAX, TEXT_BYTES_MAX};
 use baton_protocol::text::Text;
 
 use crate::definition::Problem;
-use crate::expr::{ExprError, Expression, Facts, KNOWN, expression};
+use crate::expr::{ExprError, Expression, Facts, KNOWN};
+use reader::Reader;
 use rule::CompiledRule;
 
 /// What a condition looks like, for whoever wrote one that is none.
@@ -42,31 +44,28 @@ impl fmt::Debug for Compiled {
 impl Compiled {
     /// Reads everything in a definition that is to be judged.
     pub fn of(definition: &Definition) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let mut schemas = schema::Schemas::of(&definition.schemas);
+        Self::looked(definition).0
+    }
+
+    /// The same, and what somebody who checks the definition wants to know beside it: it can be
+    /// judged, and yet is hardly meant.
+    pub(crate) fn looked(definition: &Definition) -> (Result<Self, Vec<Problem>>, Vec<Problem>) {
+        let mut reader = Reader::of(definition);
         for (name, schema) in &definition.schemas {
-            let path = format!("schemas.{name}");
-            let bad = |words| problems.push(Problem::error("bad-schema", words).about(path));
-            schemas.read(schema).map_err(bad).ok();
+            reader.schema(schema, format!("schemas.{name}"));
         }
         let mut rules = Vec::with_capacity(definition.rules.len());
         for (n, rule) in definition.rules.iter().enumerate() {
-            let path = format!("rules[{n}]");
-            rules.extend(CompiledRule::of(rule, &path, &mut schemas, &mut problems));
+            rules.extend(CompiledRule::of(rule, &format!("rules[{n}]"), &mut reader));
         }
         let mut waits = BTreeMap::new();
         for (name, state) in &definition.states {
             let Some(until) = until(state) else { continue };
-            match expression(until.as_str()) {
-                Ok(read) => {
-                    waits.insert(name.clone(), read);
-                }
-                Err(error) => {
-                    problems.push(of_expression(&error, format!("states.{name}.wait.until")));
-                }
-            }
+            let path = format!("states.{name}.wait.until");
+            waits.extend(reader.condition(until.as_str(), path).map(|read| (name.clone(), read)));
         }
-        if problems.is_empty() { Ok(Self { rules, waits }) } else { Err(problems) }
+        let Reader { problems, remarks, .. } = reader;
+        (if problems.is_empty() { Ok(Self { rules, waits }) } else { Err(problems) }, remarks)
     }
 
     /// What the rules say when `signal` comes up in `state`; `from` is whoever is asked what comes
@@ -117,11 +116,6 @@ impl Compiled {
         self.waits.get(state).map(|until| until.reads()).unwrap_or_default()
     }
 
-    /// Why the condition of a rule cannot hold, if that can be told.
-    pub(crate) fn never(&self, rule: usize) -> Option<String> {
-        self.rules.get(rule).and_then(CompiledRule::never)
-    }
-
     /// What the expressions of a rule look at, each with its path below the rule.
     pub(crate) fn reads(&self, rule: usize) -> Vec<(String, Vec<String>)> {
         self.rules.get(rule).map(CompiledRule::reads).unwrap_or_default()
@@ -162,7 +156,9 @@ fn text(words: &str) -> Text {
 fn of_expression(error: &ExprError, path: String) -> Problem {
     let code = match error {
         ExprError::Unknown { .. } => "unknown-name",
-        ExprError::TooMuch { .. } | ExprError::TooLarge { .. } => "too-costly",
+        ExprError::TooMuch { .. } | ExprError::TooMany { .. } | ExprError::TooLarge { .. } => {
+            "too-costly"
+        }
         ExprError::Unreadable { .. }
         | ExprError::NotAllowed { .. }
         | ExprError::NotYesOrNo { .. }

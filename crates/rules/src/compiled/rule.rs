@@ -1,6 +1,7 @@
 //! One rule that can be judged.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use baton_protocol::definition::{Chosen, PayloadSpec, RuleSpec};
 use baton_protocol::handoff::Priority;
@@ -9,11 +10,13 @@ use baton_protocol::variables::{Changes, Meaning, VariableName};
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::schema::{Schemas, misfit};
+use super::reader::Reader;
+use super::schema::misfit;
 use super::template::{Template, TemplateError};
 use super::{LIKE, of_expression, text};
 use crate::definition::Problem;
-use crate::expr::{ExprError, Expression, Facts, expression};
+use crate::expr::{ExprError, Expression, Facts, Outcome};
+use crate::language::cut;
 
 /// One rule that can be judged.
 pub(super) struct CompiledRule {
@@ -31,7 +34,7 @@ enum Urgency {
 
 struct Payload {
     fields: Vec<Field>,
-    schema: Option<Validator>,
+    schema: Option<Arc<Validator>>,
 }
 
 struct Field {
@@ -60,19 +63,14 @@ pub(super) fn yes_or_no(
 }
 
 impl CompiledRule {
-    /// Reads a rule; what is wrong with it goes to `problems`.
-    pub(super) fn of(
-        spec: &RuleSpec,
-        path: &str,
-        schemas: &mut Schemas<'_>,
-        problems: &mut Vec<Problem>,
-    ) -> Option<Self> {
-        let before = problems.len();
+    /// Reads a rule; what is wrong with it is kept by the reader.
+    pub(super) fn of(spec: &RuleSpec, path: &str, reader: &mut Reader<'_>) -> Option<Self> {
+        let before = reader.problems.len();
         let when = spec.when.as_ref();
-        let when = when.map(|when| read(when.as_str(), format!("{path}.when"), problems));
-        let reason = Template::read(spec.reason.as_str()).map_err(|error| {
+        let when = when.map(|when| reader.condition(when.as_str(), format!("{path}.when")));
+        let reason = Template::read(spec.reason.as_str(), reader).map_err(|error| {
             let path = format!("{path}.reason");
-            problems.push(match error {
+            reader.problems.push(match error {
                 TemplateError::Expression(error) => {
                     Problem { inside: None, ..of_expression(&error, path) }
                 }
@@ -81,11 +79,10 @@ impl CompiledRule {
                 }
             });
         });
-        let priority = spec.priority.as_ref().map(|text| urgency(text.as_str(), path, problems));
-        let payload = spec.payload.as_ref();
-        let payload = payload.map(|spec| Payload::of(spec, path, schemas, problems));
-        let set = written(spec, path, problems);
-        if problems.len() > before {
+        let priority = spec.priority.as_ref().map(|text| urgency(text.as_str(), path, reader));
+        let payload = spec.payload.as_ref().map(|spec| Payload::of(spec, path, reader));
+        let set = written(spec, path, reader);
+        if reader.problems.len() > before {
             return None;
         }
         Some(Self {
@@ -137,11 +134,6 @@ impl CompiledRule {
         })
     }
 
-    /// Why its condition cannot hold, if that can be told.
-    pub(super) fn never(&self) -> Option<String> {
-        self.when.as_ref().and_then(|when| when.never())
-    }
-
     /// What its expressions look at, each with its path below the rule.
     pub(super) fn reads(&self) -> Vec<(String, Vec<String>)> {
         let mut all = vec![("reason".to_owned(), self.reason.reads())];
@@ -160,39 +152,46 @@ impl CompiledRule {
     }
 }
 
-fn read(text: &str, path: String, problems: &mut Vec<Problem>) -> Option<Box<dyn Expression>> {
-    expression(text).map_err(|error| problems.push(of_expression(&error, path))).ok()
-}
-
-fn urgency(text: &str, path: &str, problems: &mut Vec<Problem>) -> Option<Urgency> {
+fn urgency(text: &str, path: &str, reader: &mut Reader<'_>) -> Option<Urgency> {
+    const HINT: &str = "critical, high, normal, low, or an expression such as \
+                        `result.urgent ? \"high\" : \"normal\"`";
     if let Ok(word) = Priority::from_str(text) {
         return Some(Urgency::Word(word));
     }
     let path = format!("{path}.priority");
-    let read = expression(text).map_err(|error| {
-        let problem = of_expression(&error, path);
-        problems.push(problem.hint(
-            "critical, high, normal, low, or an expression such as \
-             `result.urgent ? \"high\" : \"normal\"`",
-        ));
+    let made = match reader.part(text) {
+        Ok(made) => made?,
+        Err(error) => {
+            reader.problems.push(of_expression(&error, path).hint(HINT));
+            return None;
+        }
+    };
+    let wrong = made.outcomes().into_iter().find_map(|outcome| match outcome {
+        Outcome::Text(word) => Priority::from_str(&word).is_err().then(|| format!("`{word}`")),
+        Outcome::Kind(kind) => Some(kind.to_owned()),
+        Outcome::Made(_) | Outcome::Unknown => None,
     });
-    read.ok().map(Urgency::Made)
+    if let Some(wrong) = wrong {
+        let message = format!("it can come to {}, which is no priority", cut(&wrong));
+        reader.remark(Problem::error("bad-expression", message).hint(HINT), path);
+    }
+    Some(Urgency::Made(made))
 }
 
 fn written(
     spec: &RuleSpec,
     path: &str,
-    problems: &mut Vec<Problem>,
+    reader: &mut Reader<'_>,
 ) -> Vec<(VariableName, Box<dyn Expression>)> {
     let mut set = Vec::with_capacity(spec.set.len());
     for (name, text) in &spec.set {
         let path = format!("{path}.set.{name}");
         if name.meaning() == Meaning::ReadOnly {
             let message = format!("Baton sets `{name}`; rules only read it");
-            problems.push(Problem::error("read-only-variable", message).about(path));
+            reader.problems.push(Problem::error("read-only-variable", message).about(path));
             continue;
         }
-        set.extend(read(text.as_str(), path, problems).map(|made| (name.clone(), made)));
+        set.extend(reader.expression(text.as_str(), path).map(|made| (name.clone(), made)));
     }
     set
 }
@@ -223,27 +222,18 @@ impl Urgency {
 }
 
 impl Payload {
-    fn of(
-        spec: &PayloadSpec,
-        path: &str,
-        schemas: &mut Schemas<'_>,
-        problems: &mut Vec<Problem>,
-    ) -> Self {
+    fn of(spec: &PayloadSpec, path: &str, reader: &mut Reader<'_>) -> Self {
         let mut fields = Vec::with_capacity(spec.map.len());
         for (written, text) in &spec.map {
             let path = format!("{path}.payload.map.{written}");
-            let Some(made) = read(text.as_str(), path, problems) else { continue };
+            let Some(made) = reader.expression(text.as_str(), path) else { continue };
             let name = written.strip_suffix('?');
             let optional = name.is_some();
             let name = name.unwrap_or(written).to_owned();
             fields.push(Field { written: written.clone(), name, optional, made });
         }
-        let schema = spec.schema.as_ref().and_then(|schema| {
-            let read = schemas.read(schema);
-            let path = format!("{path}.payload.schema");
-            let bad = |words| problems.push(Problem::error("bad-schema", words).about(path));
-            read.map_err(bad).ok()
-        });
+        let schema = spec.schema.as_ref();
+        let schema = schema.and_then(|it| reader.schema(it, format!("{path}.payload.schema")));
         Self { fields, schema }
     }
 

@@ -4,6 +4,7 @@
 //! refused when it is read; so checking is bounded by the schema and the value.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use baton_protocol::limits::SCHEMA_NODES_MAX;
 use jsonschema::{PatternOptions, Validator};
@@ -20,21 +21,37 @@ const REFUSED: [&str; 6] =
     ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"];
 /// What stands below these is data.
 const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
+/// Nodes that a pattern counts as: what it takes to read the largest.
+const PATTERN_NODES: usize = 500;
+/// Values of data that take as long as a node.
+const DATA_A_NODE: usize = 8;
 
 /// The schemas of a definition.
 pub(super) struct Schemas<'a> {
     named: &'a BTreeMap<String, Value>,
     /// Nodes that may still come, over all schemas.
     left: usize,
+    /// Those that were read, by their text: rules share them.
+    known: HashMap<String, Arc<Validator>>,
 }
 
 impl<'a> Schemas<'a> {
     pub(super) fn of(named: &'a BTreeMap<String, Value>) -> Self {
-        Self { named, left: SCHEMA_NODES_MAX }
+        Self { named, left: SCHEMA_NODES_MAX, known: HashMap::new() }
     }
 
     /// Reads a schema.
-    pub(super) fn read(&mut self, schema: &Value) -> Result<Validator, String> {
+    pub(super) fn read(&mut self, schema: &Value) -> Result<Arc<Validator>, String> {
+        let text = schema.to_string();
+        if let Some(known) = self.known.get(&text) {
+            return Ok(known.clone());
+        }
+        let read = Arc::new(self.built(schema)?);
+        self.known.insert(text, read.clone());
+        Ok(read)
+    }
+
+    fn built(&mut self, schema: &Value) -> Result<Validator, String> {
         let whole = self.whole(schema)?;
         let mut walk = Walk { whole: &whole, open: Vec::new(), known: HashMap::new() };
         let nodes = walk.node(schema)?;
@@ -123,7 +140,10 @@ impl<'a> Walk<'a> {
                     nodes += self.reference(to)?;
                 }
                 for (name, value) in fields {
-                    if !DATA.contains(&name.as_str()) && name != "$defs" && name != "definitions" {
+                    nodes += patterns(name, value) * PATTERN_NODES;
+                    if DATA.contains(&name.as_str()) {
+                        nodes += values(value) / DATA_A_NODE;
+                    } else if name != "$defs" && name != "definitions" {
                         nodes += self.node(value)?;
                     }
                 }
@@ -155,6 +175,24 @@ impl<'a> Walk<'a> {
         self.open.pop();
         self.known.insert(to, nodes);
         Ok(nodes)
+    }
+}
+
+/// The patterns that a field of a schema has in it.
+fn patterns(name: &str, value: &Value) -> usize {
+    match (name, value) {
+        ("pattern", Value::String(_)) => 1,
+        ("patternProperties", Value::Object(patterns)) => patterns.len(),
+        _ => 0,
+    }
+}
+
+/// How many values some data has in it.
+fn values(data: &Value) -> usize {
+    match data {
+        Value::Array(entries) => 1 + entries.iter().map(values).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(values).sum::<usize>(),
+        _ => 1,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::expr::{ExprError, Expression, Facts, expression};
+use super::reader::Reader;
+use crate::expr::{ExprError, Expression, Facts};
 
 /// A text with expressions in it.
 pub(super) struct Template(Vec<Piece>);
@@ -14,14 +15,14 @@ enum Piece {
 
 impl Template {
     /// Reads a text.
-    pub(super) fn read(text: &str) -> Result<Self, TemplateError> {
+    pub(super) fn read(text: &str, reader: &mut Reader<'_>) -> Result<Self, TemplateError> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some((words, after)) = rest.split_once("{{") {
             let (inside, after) = after.split_once("}}").ok_or(TemplateError::Open)?;
-            let made = expression(inside.trim()).map_err(TemplateError::Expression)?;
+            let made = reader.part(inside.trim()).map_err(TemplateError::Expression)?;
             pieces.push(Piece::Words(words.to_owned()));
-            pieces.push(Piece::Made(made));
+            pieces.extend(made.map(Piece::Made));
             rest = after;
         }
         pieces.push(Piece::Words(rest.to_owned()));

@@ -133,3 +133,61 @@ fn what_cannot_be_judged_is_refused_when_it_is_read() {
     let chain = format!("when: {}1 == 1", "1 + ".repeat(900));
     has(said("when: has(result.clientName) ||", &format!("{chain} ||")), &["bytes"]);
 }
+
+/// What is said first of the charter with more in it.
+fn first_problem(more: &str) -> Option<String> {
+    let text = CHARTER.replacen("rules:\n", &format!("rules:\n{more}"), 1);
+    let definition = crate::read(&text).expect("a definition").definition;
+    let problems = Compiled::of(&definition).err()?;
+    let too_costly = problems.iter().filter(|problem| problem.code == "too-costly").count();
+    assert!(too_costly <= 1, "the first of them is told: {problems:?}");
+    problems.first().map(|problem| problem.message.clone())
+}
+
+fn rules(count: usize, rest: impl Fn(usize) -> String) -> String {
+    let rule = |n: usize| {
+        format!(
+            "  - id: r-{n}\n    from: orchestrator\n    trigger: ANALYZING_FAILED\n    \
+             next_state: failed\n{}",
+            rest(n)
+        )
+    };
+    (0..count).map(rule).collect()
+}
+
+#[test]
+fn what_all_expressions_take_together_is_bounded() {
+    let too_many = Some("all expressions together have more than 12288 words and signs".to_owned());
+    let templates = |n: usize| rules(60, |_| format!("    reason: \"{}\"\n", "{{1}}".repeat(n)));
+    assert_eq!(first_problem(&templates(50)), too_many);
+    assert_eq!(first_problem(&templates(20)), None);
+    let sums = |n: usize| {
+        let sum = |m: usize| format!("    reason: x\n    when: {}{m} > 0\n", "1+".repeat(150));
+        rules(n, sum)
+    };
+    assert_eq!(first_problem(&sums(60)), too_many);
+    assert_eq!(first_problem(&sums(20)), None);
+}
+
+#[test]
+fn what_all_schemas_take_together_is_bounded() {
+    let too_many = Some("more than 20000 nodes, with those that it refers to".to_owned());
+    let schemas = |n: usize, schema: &dyn Fn(usize) -> String| {
+        let payload =
+            |n: usize| format!("    reason: x\n    payload: {{ schema: {} }}\n", schema(n));
+        rules(n, payload)
+    };
+    let pattern = |n: usize| format!("{{ properties: {{ a: {{ pattern: \"^x{n}$\" }} }} }}");
+    assert_eq!(first_problem(&schemas(35, &pattern)), None);
+    assert_eq!(first_problem(&schemas(45, &pattern)), too_many);
+    // The same one is read once, however many rules have it.
+    assert_eq!(first_problem(&schemas(200, &|_| pattern(1))), None);
+    let listed = |n: usize| format!("{{ title: t{n}, enum: [{}] }}", "1, ".repeat(1_000));
+    assert_eq!(first_problem(&schemas(10, &listed)), None);
+    let many = serde_json::json!({ "enum": vec![1; 20_000] });
+    let named = BTreeMap::from([("many".to_owned(), many)]);
+    let mut all = schema::Schemas::of(&named);
+    let read =
+        |n: usize| all.read(&json!({"title": n.to_string(), "$ref": "#/schemas/many"})).err();
+    assert_eq!((0..12).find_map(read), too_many);
+}

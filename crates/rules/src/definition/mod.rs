@@ -16,7 +16,8 @@ pub use problem::{Problem, Severity, Span};
 use baton_protocol::definition::Definition;
 use baton_protocol::limits::{
     DEFINITION_AGENTS_MAX, DEFINITION_BYTES_MAX, DEFINITION_DEPTH_MAX, DEFINITION_FIELDS_MAX,
-    DEFINITION_RULES_MAX, DEFINITION_SCHEMAS_MAX, DEFINITION_SIGNALS_MAX, DEFINITION_STATES_MAX,
+    DEFINITION_NODES_MAX, DEFINITION_RULES_MAX, DEFINITION_SCHEMAS_MAX, DEFINITION_SIGNALS_MAX,
+    DEFINITION_STATES_MAX,
 };
 use serde_saphyr::{Budget, Error, Options};
 
@@ -48,6 +49,7 @@ fn options() -> Options {
     budget.max_depth = DEFINITION_DEPTH_MAX;
     budget.flow_nesting_limit = DEFINITION_DEPTH_MAX;
     budget.max_documents = 1;
+    budget.max_nodes = DEFINITION_NODES_MAX;
     let mut options = Options::default();
     options.budget = Some(budget);
     // `on`, `no` and `y` are words; only `true` and `false` are yes and no.

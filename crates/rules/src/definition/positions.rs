@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use baton_protocol::limits::DEFINITION_DEPTH_MAX;
+use baton_protocol::limits::{DEFINITION_DEPTH_MAX, DEFINITION_NODES_MAX};
 use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, Span as Marked};
 
 use super::Span;
@@ -44,7 +44,8 @@ impl Positions {
         let mut parser = Parser::new_from_str_with_options(text, options);
         let mut finding = Finding::default();
         while let Some(Ok((event, span))) = parser.next_event() {
-            if finding.levels.len() > DEFINITION_DEPTH_MAX {
+            let (deep, many) = (finding.levels.len(), finding.places.len());
+            if deep > DEFINITION_DEPTH_MAX || many > DEFINITION_NODES_MAX {
                 break;
             }
             finding.event(&event, span);

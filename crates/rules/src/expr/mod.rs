@@ -8,6 +8,7 @@
 //! The rest of Baton knows the two traits here and not the language behind them.
 
 mod convert;
+mod kind;
 mod never;
 mod paths;
 mod plan;
@@ -19,6 +20,7 @@ mod properties;
 mod tests;
 
 pub use crate::language::{ExprError, Place};
+pub use kind::Outcome;
 
 use baton_protocol::limits::{
     EXPRESSION_BRACKETS_MAX, EXPRESSION_BYTES_MAX, EXPRESSION_NESTED_MAX, EXPRESSION_STEPS_MAX,
@@ -74,6 +76,13 @@ pub trait Expression: Send + Sync {
 
     /// Why it cannot hold whatever the facts are, if that can be told.
     fn never(&self) -> Option<String>;
+
+    /// What it, or a part that must be yes or no, comes to where that is something else whatever
+    /// the facts are, if that can be told.
+    fn not_yes_or_no(&self) -> Option<String>;
+
+    /// What it can come to, as far as its text tells.
+    fn outcomes(&self) -> Vec<Outcome>;
 
     /// What it comes to.
     fn value(&self, facts: &dyn Facts) -> Result<Value, ExprError> {
@@ -177,5 +186,13 @@ impl Expression for Cel {
 
     fn never(&self) -> Option<String> {
         never::never(self.program.expression())
+    }
+
+    fn not_yes_or_no(&self) -> Option<String> {
+        kind::not_yes_or_no(self.program.expression())
+    }
+
+    fn outcomes(&self) -> Vec<Outcome> {
+        kind::outcomes(self.program.expression())
     }
 }

@@ -1,17 +1,11 @@
 //! Whatever the text, an expression neither panics nor overflows a small stack nor takes long.
 
-use std::time::{Duration, Instant};
-
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::bounded::bounded;
 use crate::testing::Given;
-
-/// What reading and judging one expression may take on a slow machine without optimization.
-const WITHIN: Duration = Duration::from_secs(10);
-/// A quarter of what threads of the coordinator have.
-const STACK: usize = 512 * 1024;
 
 /// Facts as large as they can be.
 fn large() -> Given {
@@ -22,19 +16,14 @@ fn large() -> Given {
 }
 
 fn judge(text: String) {
-    let run = move || {
-        let begun = Instant::now();
-        if let Ok(read) = expression(&text) {
+    bounded(text, |text| {
+        if let Ok(read) = expression(text) {
             let judged = read.value(&large());
             let panicked = |error: &ExprError| error.to_string().contains("panicked");
             assert!(!judged.as_ref().is_err_and(panicked), "{text}: {judged:?}");
             read.saw(&large());
         }
-        let took = begun.elapsed();
-        assert!(took < WITHIN, "{text} took {took:?}");
-    };
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread");
-    thread.join().expect("it goes well");
+    });
 }
 
 #[rustfmt::skip]

@@ -8,7 +8,7 @@ mod look;
 mod scan;
 
 pub(crate) use look::look;
-pub(crate) use scan::place;
+pub(crate) use scan::{place, tokens};
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -72,6 +72,12 @@ pub enum ExprError {
         /// How much there is.
         found: usize,
         /// How much there may be.
+        most: usize,
+    },
+    /// All expressions of a definition are too much together.
+    #[error("all expressions together have more than {most} words and signs")]
+    TooMany {
+        /// How many there may be.
         most: usize,
     },
     /// Something that it looks at is larger than it may be.
@@ -142,6 +148,7 @@ impl ExprError {
             | Self::Unknown { at, .. }
             | Self::NotAllowed { at, .. } => Some(*at),
             Self::TooMuch { .. }
+            | Self::TooMany { .. }
             | Self::TooLarge { .. }
             | Self::NotYesOrNo { .. }
             | Self::Missing { .. }

@@ -10,6 +10,18 @@ use super::{Dialect, ExprError, Place, within};
 /// Refuses a text that is too long, too rich or too deep.
 pub(super) fn scan(text: &str, dialect: &Dialect) -> Result<(), ExprError> {
     within("bytes", text.len(), dialect.bytes)?;
+    within("words and signs", tokens(text), dialect.tokens)?;
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
+    within("brackets", brackets, dialect.brackets)?;
+    if let Some(at) = text.find(|c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r')) {
+        let why = "a control character; rules are plain text";
+        return Err(ExprError::NotAllowed { at: place(text, at), why });
+    }
+    Ok(())
+}
+
+/// How many words and signs there are at most.
+pub(crate) fn tokens(text: &str) -> usize {
     let mut tokens = 0;
     let mut in_word = false;
     for character in text.chars() {
@@ -18,14 +30,7 @@ pub(super) fn scan(text: &str, dialect: &Dialect) -> Result<(), ExprError> {
         tokens += usize::from(starts);
         in_word = word;
     }
-    within("words and signs", tokens, dialect.tokens)?;
-    let brackets = text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
-    within("brackets", brackets, dialect.brackets)?;
-    if let Some(at) = text.find(|c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r')) {
-        let why = "a control character; rules are plain text";
-        return Err(ExprError::NotAllowed { at: place(text, at), why });
-    }
-    Ok(())
+    tokens
 }
 
 /// The place of the byte `at`.

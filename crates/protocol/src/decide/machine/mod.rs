@@ -7,7 +7,10 @@
 mod advance;
 mod choice;
 mod define;
+mod falling;
+mod going;
 mod monitor;
+mod record;
 
 pub use advance::{Judged, advance};
 pub(super) use define::decide as define;

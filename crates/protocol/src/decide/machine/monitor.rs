@@ -6,7 +6,7 @@ use crate::decide::news;
 use crate::definition::{Chosen, Definition, End, StateName};
 use crate::effect::{Effect, News};
 use crate::event::{Event, Moved};
-use crate::handoff::{Handoff, Kind, Terms, Trigger};
+use crate::handoff::{Handoff, Terms, Trigger};
 use crate::id::{AgentId, CommandId, HandoffId, WorkflowId};
 use crate::machine::{ErrorReport, Failure, Machine, Step, fixed};
 use crate::text::{PayloadJson, Text};
@@ -136,31 +136,13 @@ impl Fallen<'_> {
         };
         let reason = self.chosen.map_or(&failure.error.error_message, |chosen| &chosen.reason);
         let priority = self.chosen.and_then(|chosen| chosen.priority);
+        let from = (self.owner(), self.workflow.owner);
         Terms {
-            id: self.handoff,
-            from_agent: self.owner(),
-            parent: self.workflow.owner,
-            to_agent: AgentId::error_monitor(),
-            kind: Kind::Sequential,
-            reason: reason.clone(),
             trigger: Trigger::Escalation,
             priority: priority.unwrap_or(self.workflow.priority),
-            task: None,
             step: Some(Box::new(step)),
-            custom: Default::default(),
-            history: None,
-            transferred: None,
-            shared: None,
-            constraints: Default::default(),
-            required_capabilities: Vec::new(),
-            autonomy_budget: None,
-            gap: Vec::new(),
-            decision_rationale: None,
-            risk_level: Default::default(),
-            routing: Default::default(),
-            checks: Vec::new(),
-            by_person: false,
             traceparent: self.workflow.trace_under(self.id, self.workflow.owner),
+            ..Terms::plain(self.handoff, from, AgentId::error_monitor(), reason.clone())
         }
     }
 

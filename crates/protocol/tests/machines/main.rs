@@ -1,14 +1,16 @@
 //! Work with a definition, decided with what rules came to: moves, the error monitor, and time.
 
+mod cuts;
+
 use std::collections::BTreeMap;
 
 use baton_protocol::agent::Profile;
 use baton_protocol::command::{
-    Accept, Actor, Cancel, Command, Complete, FailStep, Follows, MoveTo, Reject, Start, Stir,
-    Submission, Wake, WakeHold,
+    Accept, Actor, Cancel, CancelWorkflow, Command, Complete, FailStep, Follows, MoveTo, Reject,
+    Start, Stir, Submission, Wake, WakeHold,
 };
 use baton_protocol::definition::{Chosen, Definition, Verdict};
-use baton_protocol::event::{Decision, Event};
+use baton_protocol::event::{Decision, Event, StreamId};
 use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
 use baton_protocol::refusal::Refusal;
 use baton_protocol::time::{Allowance, Timestamp};
@@ -21,8 +23,34 @@ struct Play {
     world: World,
     id: WorkflowId,
     now: Timestamp,
-    asked: u32,
     told: Vec<String>,
+    /// Everything that was recorded, and when.
+    records: Vec<(StreamId, Event, Timestamp)>,
+    asked: Vec<Asked>,
+}
+
+/// Something that was asked, and what came of it.
+struct Asked {
+    /// How many records there were before it.
+    before: usize,
+    ask: Submission,
+    verdict: Verdict,
+    at: Timestamp,
+    came: Result<Decision, Refusal>,
+}
+
+/// What becomes of something that is asked, with what the rules came to.
+fn decided(
+    world: &World,
+    ask: &Submission,
+    verdict: &Verdict,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let judged = Judged { verdict: verdict.clone(), matched: BTreeMap::new() };
+    match stirred(world, ask, now)? {
+        Some(work) => advance(world, ask, &work, &judged, now),
+        None => decide(world, ask, now),
+    }
 }
 
 fn agent(name: &str) -> Actor {
@@ -52,14 +80,21 @@ fn definition() -> Definition {
 
 impl Play {
     fn new() -> Self {
+        Self::following(definition())
+    }
+
+    /// Work that has just begun to follow a definition.
+    fn following(definition: Definition) -> Self {
         let id = CommandId::from_key("play", "start").workflow();
         let now = Timestamp::from_micros(1_000_000_000);
-        let mut play = Self { world: World::default(), id, now, asked: 0, told: Vec::new() };
-        for name in ["finder", "mailer"] {
-            let profile = Profile::named(name.parse().expect("a name"));
+        let (world, told, records, asked) = Default::default();
+        let mut play = Self { world, id, now, told, records, asked };
+        for name in definition.agents.keys() {
+            let profile = Profile::named(name.clone());
             play.ask(Actor::Operator, Command::Register(Box::new(profile))).expect("taken");
         }
-        play.ask(Actor::Operator, Command::Define(Box::new(definition()))).expect("taken");
+        let name = definition.workflow.clone();
+        play.ask(Actor::Operator, Command::Define(Box::new(definition))).expect("taken");
         let start = Start {
             title: "a trip".parse().expect("a text"),
             priority: Default::default(),
@@ -67,12 +102,11 @@ impl Play {
             constraints: Default::default(),
             class: None,
             enable_handoffs: None,
-            definition: Some(Follows { name: "trip".parse().expect("a name"), version: None }),
+            definition: Some(Follows { name, version: None }),
         };
         let id = CommandId::from_key("play", "start");
         let ask = Submission { id, actor: Actor::Operator, command: Command::Start(start) };
-        let decision = decide(&play.world, &ask, play.now).expect("it begins");
-        play.apply(decision);
+        play.submit(ask, Verdict::None { tried: Vec::new() }).expect("it begins");
         play.ask(Actor::Coordinator, Command::Stir(Stir { workflow: play.id, depth: 0 }))
             .expect("it goes on");
         play
@@ -88,15 +122,15 @@ impl Play {
 
     /// Asks for something with what the rules came to.
     fn judged(&mut self, actor: Actor, command: Command, verdict: Verdict) -> Result<(), Refusal> {
-        self.asked += 1;
-        let id = CommandId::from_key("play", &self.asked.to_string());
-        let ask = Submission { id, actor, command };
-        let judged = Judged { verdict, matched: BTreeMap::new() };
-        let decision = match stirred(&self.world, &ask, self.now)? {
-            Some(work) => advance(&self.world, &ask, &work, &judged, self.now)?,
-            None => decide(&self.world, &ask, self.now)?,
-        };
-        self.apply(decision);
+        let id = CommandId::from_key("play", &self.asked.len().to_string());
+        self.submit(Submission { id, actor, command }, verdict)
+    }
+
+    fn submit(&mut self, ask: Submission, verdict: Verdict) -> Result<(), Refusal> {
+        let (before, at) = (self.records.len(), self.now);
+        let came = decided(&self.world, &ask, &verdict, at);
+        self.asked.push(Asked { before, ask, verdict, at, came: came.clone() });
+        self.apply(came?);
         Ok(())
     }
 
@@ -107,6 +141,7 @@ impl Play {
             let read: Event = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{line}: {e}"));
             assert_eq!(*event, read);
             evolve(&mut self.world, &decision.stream, event, self.now);
+            self.records.push((decision.stream.clone(), event.clone(), self.now));
             self.told.extend(told(event));
         }
         // And so can the state.
@@ -394,4 +429,25 @@ fn a_version_is_never_nought_and_reads_back() {
     assert!(serde_json::from_value::<Definition>(none).is_err());
     let id = definition().id();
     assert_eq!(id.to_string().parse(), Ok(id));
+}
+
+#[test]
+fn work_that_is_called_off_ends_in_its_cancelled_state() {
+    let cancels = |play: &mut Play| {
+        let reason = "nobody wants it".parse().expect("a text");
+        let cancel = CancelWorkflow { workflow: play.id, reason };
+        play.tells();
+        play.ask(Actor::Operator, Command::CancelWorkflow(cancel)).expect("it may");
+        play.tells()
+    };
+    let mut play = Play::new();
+    assert_eq!(cancels(&mut play), ["handoff cancelled", "cancelled"]);
+    let mut definition = serde_json::to_value(definition()).expect("JSON");
+    definition["states"]["dropped"] = json!({ "end": "cancelled" });
+    definition["states"]["declined"] = json!({ "end": "cancelled" });
+    definition["transitions"]["finding"] = json!(["writing", "dropped"]);
+    let mut play = Play::following(serde_json::from_value(definition).expect("a definition"));
+    let told = ["handoff cancelled", "finding -> dropped", "cancelled"];
+    assert_eq!(cancels(&mut play), told, "along a transition where one leads to such an end");
+    assert!(play.world.workflows.is_empty());
 }
