@@ -71,7 +71,9 @@ pub(crate) fn is_beside(path: &Path, handoff: &str) -> bool {
 /// Whether it is of another session that lives.
 fn is_beside_us<H>(noted: &Noted<H>) -> bool {
     let other = noted.session;
-    other != std::process::id() && Path::new(&format!("/proc/{other}")).exists()
+    let stat = fs::read_to_string(format!("/proc/{other}/stat")).unwrap_or_default();
+    // One that has ended and that nobody has asked about is still listed.
+    other != std::process::id() && !stat.is_empty() && !stat.contains(") Z ")
 }
 
 /// What the session of this process holds; nothing if that is not noted.

@@ -135,7 +135,7 @@ impl Engine {
 
     async fn submit_as(
         &self,
-        submission: Submission,
+        mut submission: Submission,
         asking: Asking,
     ) -> Result<Answer, SubmitError> {
         // Also when it repeats what somebody else asked: no answer is for one who only looks.
@@ -147,15 +147,11 @@ impl Engine {
             Command::Accept(accept) => Some((submission.id, accept.handoff)),
             _ => None,
         };
-        let submission = match brings_one(&submission.command) {
-            false => submission,
-            true => {
-                let packed = self.pack(submission).await?;
-                // Before large bodies go beside the ledger, where they would not be seen.
-                masks = packed.command.asked().1;
-                packed
-            }
-        };
+        if brings_one(&submission.command) {
+            submission = self.pack(submission).await?;
+            // Before large bodies go beside the ledger, where they would not be seen.
+            masks = submission.command.asked().1;
+        }
         let (submission, large) = self.stow(submission).await?;
         let submission = self.look_up(submission).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a

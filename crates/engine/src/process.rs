@@ -12,8 +12,8 @@ use tokio::process::Command;
 /// Runs `argv` in `folder`, with `words` as its last argument if there are any, on behalf of
 /// `agent`, and returns how it ended, or why it did not.
 ///
-/// It is marked as the agent's and has no credential of ours, so it cannot act as the operator. What
-/// it leaves behind in its group ends with it.
+/// It is marked as the agent's and has no credential of ours, so it cannot act as the operator.
+/// What it leaves behind in its group ends with it.
 pub(crate) async fn run(
     argv: &Argv,
     words: Option<&str>,

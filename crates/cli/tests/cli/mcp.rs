@@ -227,8 +227,11 @@ fn work_that_is_given_away_for_good_has_a_fence_and_an_end() {
     let taken = bob.call("accept_handoff", json!({}));
     assert_eq!(taken["fence"], 2, "{taken}");
     bob.call("report_progress", json!({ "note": "at it" }));
-    // A session that comes back gets what its agent has in hand once more.
+    // A session beside it would do the work twice; one that comes back gets it once more.
     let mut again = Client::new(&desk, "bob", json!({}));
+    let said = again.refused("accept_handoff", json!({ "handoff": taken["handoff"] }));
+    assert!(said.contains("already-accepted"), "{said}");
+    drop(bob);
     let same = again.call("accept_handoff", json!({ "handoff": taken["handoff"] }));
     assert_eq!((&same["fence"], &same["workflow"]), (&taken["fence"], &taken["workflow"]));
     let done = again.call("return_handoff", json!({ "result": "done" }));

@@ -12,7 +12,7 @@ use crate::api::{Api, get, page};
 
 /// Both are long, and anybody may ask for them.
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| openapi().to_string().into());
-static PAGE: LazyLock<Bytes> = LazyLock::new(|| String::from(page(openapi())).into());
+static PAGE: LazyLock<Bytes> = LazyLock::new(|| page(openapi()).into());
 
 pub(super) fn routes(api: Api) -> Api {
     api.section("description", "What you are reading.")
