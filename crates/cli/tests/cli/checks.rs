@@ -132,3 +132,34 @@ fn an_agent_has_only_those_checks_run_that_the_policy_names() {
     desk.run(&["policy", "set", "p.toml"]).ok();
     desk.run_with(&pass, &env).ok();
 }
+
+#[test]
+fn a_run_that_returned_by_itself_leaves_its_checks_alone() {
+    let desk = Desk::new();
+    let gate = desk.path().join("gate");
+    let made = Command::new("mkfifo").arg(&gate).status().expect("mkfifo runs");
+    assert!(made.success());
+    let baton = env!("CARGO_BIN_EXE_baton");
+    let script = format!("{baton} return $BATON_HANDOFF --text x");
+    fs::write(desk.path().join("work.sh"), script).expect("a script");
+    desk.run(&["agent", "add", "worker", "--command", "sh work.sh"]).ok();
+    let handoff = delegate(&desk, &["grep 42 gate"]);
+    until(&desk, &handoff, "returned");
+    // What is left of the run is ended once it has returned; its check waits at the gate.
+    let runs = desk.path().join(".baton/run/runs");
+    let is_of_the_run = |name: &str| name.starts_with(&handoff) && !name.ends_with("-check.json");
+    let goes_on = || {
+        let mut names = fs::read_dir(&runs).expect("a folder").flatten();
+        names.any(|entry| entry.file_name().to_str().is_some_and(is_of_the_run))
+    };
+    let begun = std::time::Instant::now();
+    while goes_on() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "the run goes on");
+        std::thread::yield_now();
+    }
+    fs::write(&gate, "42\n").expect("the check reads it");
+    desk.run(&["wait", &handoff, "--timeout", "30s"]).ok();
+    let shown = desk.json(&["show", &handoff]);
+    assert_eq!(shown["verification"]["standing"], "verified", "{shown}");
+    assert_eq!(shown["verification"]["failed"], 0, "{shown}");
+}

@@ -130,3 +130,28 @@ fn an_agents_name_that_is_too_long_for_an_artifact_is_told_and_nothing_breaks() 
     assert!(refused.contains("to_agent"), "{refused}");
     assert!(desk.run(&["show", handoff.trim()]).ok().contains(long));
 }
+
+#[test]
+fn what_two_agents_said_is_not_in_the_audit_of_a_third() {
+    let desk = Desk::with(&["a", "b", "c"]);
+    let work = desk.run(&["start", "Plan it", "--as", "a", "--quiet"]).ok().trim().to_owned();
+    let pass = |to: &str, more: &[&str]| {
+        let words = ["pass", &work, "--as", "a", "--fence", "1", "--to", to, "--quiet"];
+        let back = ["--type", "delegation", "--timeout", "1m", "--reason", "a part"];
+        desk.run(&[&words[..], &back[..], more].concat()).ok().trim().to_owned()
+    };
+    let part = pass("c", &[]);
+    desk.run(&["accept", &part, "--as", "c"]).ok();
+    let said = json!([{ "role": "user", "content": "only between the two of us" }]);
+    fs::write(desk.path().join("said.json"), said.to_string()).expect("a file");
+    pass("b", &["--history", "said.json"]);
+    let token = desk.run(&["token", "create", "--agent", "c"]).ok();
+    let third = [("BATON_AGENT", "c"), ("BATON_TOKEN", token.trim())];
+    let audit = ["audit", "log", "--workflow", &work, "--json"];
+    assert!(desk.run(&audit).ok().contains("between the two"), "the operator sees all");
+    let seen = desk.run_with(&audit, &third).ok();
+    assert!(seen.contains("initiated") && !seen.contains("between the two"), "{seen}");
+    // Whoever asks about another is not told of itself.
+    let about = desk.run_with(&["audit", "log", "--agent", "b", "--json"], &third).ok();
+    assert!(!about.contains("accepted"), "{about}");
+}

@@ -311,5 +311,7 @@ mod tests {
         let written = fs::read(&path).expect("a log");
         assert_eq!(written.len() as u64, RUN_LOG_BYTES_MAX + LEFT_OUT.len() as u64);
         assert!(written.ends_with(LEFT_OUT));
+        let beyond = read(&path, u64::MAX).await.expect("nothing more");
+        assert_eq!(beyond, (Vec::new(), false));
     }
 }
