@@ -1,7 +1,8 @@
 //! How fast one caller may ask, so that a mad agent does not keep the others waiting.
 //!
-//! Each token has a bucket that fills steadily and that every request takes from. Whoever shows no
-//! token that is in force shares one bucket with all others who do not.
+//! Each token has a bucket that fills steadily and that every request takes from. Whoever shows a
+//! wrong token shares one bucket with all others who do. Requests without one are not counted: they
+//! are refused, or ask for what anybody may see.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
