@@ -24,6 +24,7 @@ use crate::heartbeat::Seen;
 use crate::judge::{Judge, check_policy};
 use crate::machine::{Stirring, check_definition, may_stir};
 use crate::meter::Meter;
+use crate::names::Names;
 use crate::pack::{Packing, brings_one};
 use crate::query::QueryError;
 use crate::run::Runs;
@@ -43,6 +44,7 @@ pub struct Engine {
     pub(crate) judge: Arc<Judge>,
     pub(crate) packing: Arc<Packing>,
     pub(crate) stirring: Arc<Stirring>,
+    pub(crate) names: Arc<Names>,
 }
 
 /// Why a command came to nothing.
@@ -96,7 +98,7 @@ impl Engine {
     /// An engine on any ledger and any clock.
     pub fn on(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>) -> Self {
         let started_at = clock.now();
-        let (retention, credentials, runs, seen, meter, judge, packing, stirring) =
+        let (retention, credentials, runs, seen, meter, judge, packing, stirring, names) =
             Default::default();
         Self {
             ledger,
@@ -110,6 +112,7 @@ impl Engine {
             judge,
             packing,
             stirring,
+            names,
         }
     }
 
@@ -124,12 +127,7 @@ impl Engine {
     /// Takes a command that its asker gave no name to. It gets one that nobody had before, so
     /// nobody needs to look whether it was asked already.
     pub async fn submit_new(&self, actor: Actor, command: Command) -> Result<Answer, SubmitError> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| LedgerError::Failed {
-            what: "the system gives no random bytes".to_owned(),
-            source: error.to_string().into(),
-        })?;
-        let submission = Submission { id: CommandId::from_bytes(bytes), actor, command };
+        let submission = Submission { id: self.names.draw()?, actor, command };
         self.submit_as(submission, Asking::First).await
     }
 

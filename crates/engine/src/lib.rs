@@ -21,6 +21,7 @@ mod latency;
 mod lists;
 mod machine;
 mod meter;
+mod names;
 mod outbox;
 mod overview;
 mod pack;

@@ -236,6 +236,8 @@ pub const WAIT_MAX: Allowance = Allowance::from_secs(60);
 pub const STREAMS_MAX: usize = 1_024;
 /// Streams of events that one token has open at once.
 pub const STREAMS_PER_TOKEN_MAX: usize = 32;
+/// Requests of one token that are under way at once, those that wait for news among them.
+pub const REQUESTS_PER_TOKEN_MAX: usize = 256;
 /// Lines of one batch of commands.
 pub const BATCH_LINES_MAX: usize = 10_000;
 /// Bytes of one batch of commands.

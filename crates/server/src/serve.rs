@@ -133,6 +133,7 @@ async fn run(options: &Options) -> Result<(), ServeError> {
         url: network.as_ref().map(|opened| opened.url.clone()),
         rates: Rates::new(options.requests_per_second),
         listeners: Default::default(),
+        under_way: Default::default(),
         metrics: Default::default(),
         hosts: options.network.iter().flat_map(|network| network.hosts.clone()).collect(),
     });

@@ -18,6 +18,7 @@ const OWN: &[(&str, u16)] = &[
     ("wrong-host", 421),
     ("wrong-origin", 403),
     ("too-fast", 429),
+    ("too-many-requests", 429),
     ("too-many-streams", 429),
     ("failed", 500),
     ("stopped", 503),

@@ -25,6 +25,7 @@ const CALLER: &[&str] = &[
     "wrong-origin",
     "wrong-host",
     "too-fast",
+    "too-many-requests",
     "failed",
     "stopped",
 ];

@@ -42,7 +42,7 @@ use crate::idle::{self, Activity};
 use crate::mcp;
 use crate::metrics::{self, Metrics};
 use crate::rate::Rates;
-use crate::tenure;
+use crate::tenure::{self, UnderWay};
 use crate::wire::Problem;
 
 /// What every request needs.
@@ -55,6 +55,7 @@ pub(crate) struct App {
     pub(crate) url: Option<String>,
     pub(crate) rates: Rates,
     pub(crate) listeners: Listeners,
+    pub(crate) under_way: UnderWay,
     pub(crate) metrics: Metrics,
     /// The names under which callers on the network may ask for this coordinator.
     pub(crate) hosts: Vec<String>,

@@ -1,6 +1,9 @@
-//! The thread that makes batches durable, and only then lets their answers go.
+//! Makes batches durable, and only then lets their answers go.
 //!
-//! While it waits for the disk, the decider fills the next batch: that is the group commit.
+//! The syncer has a thread of its own: while that waits for the disk, the decider fills the next
+//! batch. That is the group commit. When only one waits for an answer there is nothing to group,
+//! and waking a thread would keep that one waiting; then the decider borrows the syncer. Whoever
+//! has it is the only one who writes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -49,6 +52,15 @@ struct State {
     ending: bool,
     /// Why there will be no more syncs.
     dead: Option<String>,
+    /// The syncer, while it has nothing to do.
+    idle: Option<Box<Syncer>>,
+}
+
+impl State {
+    fn take(&mut self) -> Option<(Batch, Box<Syncer>)> {
+        let syncer = self.idle.take_if(|_| !self.batch.is_empty())?;
+        Some((std::mem::take(&mut self.batch), syncer))
+    }
 }
 
 /// Where decider and syncer meet.
@@ -69,6 +81,8 @@ impl Exchange {
 
     /// Hands a batch over, joining it to what waits already. If the decider was set back meanwhile
     /// or the syncer is dead, nothing in it will ever be durable, and whoever waits is told.
+    ///
+    /// A batch that one caller waits for is made durable here, if the syncer has nothing to do.
     pub(super) fn hand_over(&self, batch: Batch) {
         let mut state = self.state();
         while state.dead.is_none()
@@ -96,7 +110,14 @@ impl Exchange {
             waiting.waiting.extend(batch.waiting);
             waiting.snapshot = batch.snapshot;
         }
-        self.filled.notify_one();
+        let alone = state.batch.waiting.len() == 1 && state.batch.snapshot.is_none();
+        match if alone { state.take() } else { None } {
+            Some((batch, syncer)) => {
+                drop(state);
+                syncer.make_durable(batch);
+            }
+            None => self.filled.notify_one(),
+        }
     }
 
     /// Whether the decider was set back; asking takes note of it.
@@ -127,16 +148,30 @@ impl Exchange {
         refuse(batch.waiting.into_iter().chain(behind.waiting), dead);
     }
 
-    pub(super) fn next(&self) -> Option<Batch> {
+    /// Waits for a batch, and for the syncer to be free for it. `None` once no more will come.
+    pub(super) fn next(&self) -> Option<(Batch, Box<Syncer>)> {
         let mut state = self.state();
-        while state.batch.is_empty() {
-            if state.ending {
+        loop {
+            if let Some(taken) = state.take() {
+                self.taken.notify_one();
+                return Some(taken);
+            }
+            // Whoever borrowed it brings it back; a decider that is gone has not borrowed it.
+            let free = state.idle.is_some() || state.ending;
+            if free && state.batch.is_empty() && (state.ending || state.dead.is_some()) {
                 return None;
             }
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        self.taken.notify_one();
-        Some(std::mem::take(&mut state.batch))
+    }
+
+    /// Takes the syncer back that has done its batch.
+    fn bring_back(&self, syncer: Box<Syncer>) {
+        let mut state = self.state();
+        state.idle = Some(syncer);
+        if state.dead.is_some() {
+            self.filled.notify_one();
+        }
     }
 }
 
@@ -154,14 +189,15 @@ pub(super) struct Syncer {
 
 impl Syncer {
     /// Makes batches durable until there are no more, or one fails.
-    pub(super) fn run(mut self) {
+    pub(super) fn run(self) {
         pace::first();
         let exchange = self.exchange.clone();
-        // Whoever waits must hear of a panic too: nobody else would ever answer.
-        if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
-            exchange.refuse(Batch::default(), Some("its syncer panicked".to_owned()));
+        exchange.bring_back(Box::new(self));
+        while let Some((batch, syncer)) = exchange.next() {
+            syncer.make_durable(batch);
         }
-        let Self { log, preparing, .. } = self;
+        let Some(syncer) = exchange.state().idle.take() else { return };
+        let Self { log, preparing, .. } = *syncer;
         // The folder stays locked until the next segment is no longer worked on.
         drop(log);
         for thread in preparing {
@@ -169,37 +205,44 @@ impl Syncer {
         }
     }
 
-    fn work(&mut self) {
-        while let Some(batch) = self.exchange.next() {
-            if batch.lines.is_empty() {
-                self.release(batch);
-                continue;
-            }
-            if planted(Bug::IndexAheadOfLog) {
+    /// Makes one batch durable and goes back to the exchange.
+    fn make_durable(mut self: Box<Self>, batch: Batch) {
+        let exchange = self.exchange.clone();
+        // Whoever waits must hear of a panic too: nobody else would ever answer.
+        if catch_unwind(AssertUnwindSafe(|| self.write(batch))).is_err() {
+            exchange.refuse(Batch::default(), Some("its syncer panicked".to_owned()));
+        }
+        exchange.bring_back(self);
+    }
+
+    fn write(&mut self, batch: Batch) {
+        if batch.lines.is_empty() {
+            return self.release(batch);
+        }
+        if planted(Bug::IndexAheadOfLog) {
+            self.exchange.durable.store(batch.last_seq, Ordering::Release);
+            (self.tell)(batch.last_seq);
+        }
+        let begun = Instant::now();
+        match self.log.append(&batch.lines, batch.first_seq, batch.last_seq) {
+            Ok(_) => {
                 self.exchange.durable.store(batch.last_seq, Ordering::Release);
-                (self.tell)(batch.last_seq);
+                if let Some(observer) = &mut self.observer {
+                    observer(Synced {
+                        bytes: batch.lines.len(),
+                        records: batch.last_seq + 1 - batch.first_seq,
+                        took: begun.elapsed(),
+                    });
+                }
+                self.release(batch);
             }
-            let begun = Instant::now();
-            match self.log.append(&batch.lines, batch.first_seq, batch.last_seq) {
-                Ok(_) => {
-                    self.exchange.durable.store(batch.last_seq, Ordering::Release);
-                    if let Some(observer) = &mut self.observer {
-                        observer(Synced {
-                            bytes: batch.lines.len(),
-                            records: batch.last_seq + 1 - batch.first_seq,
-                            took: begun.elapsed(),
-                        });
-                    }
-                    self.release(batch);
-                }
-                // Nothing of it was written.
-                Err(LogError::DiskFull { .. }) => self.exchange.refuse(batch, None),
-                Err(error) => {
-                    // After a failed sync nobody knows what the disk holds until it is read again.
-                    let why = causes(&error);
-                    tracing::error!(%why, "the ledger stops");
-                    return self.exchange.refuse(batch, Some(why));
-                }
+            // Nothing of it was written.
+            Err(LogError::DiskFull { .. }) => self.exchange.refuse(batch, None),
+            Err(error) => {
+                // After a failed sync nobody knows what the disk holds until it is read again.
+                let why = causes(&error);
+                tracing::error!(%why, "the ledger stops");
+                self.exchange.refuse(batch, Some(why));
             }
         }
     }

@@ -49,6 +49,7 @@ impl Scene {
             url: None,
             rates: Rates::new(None),
             listeners: Default::default(),
+            under_way: Default::default(),
             metrics: Default::default(),
             hosts: Vec::new(),
         };
