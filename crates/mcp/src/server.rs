@@ -12,7 +12,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
-use crate::approval::Questions;
+use crate::approval::{Questions, Seen};
 use crate::desk::{Desk, Talk};
 use crate::holds::Holds;
 use crate::news::Subscriptions;
@@ -30,7 +30,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(tools::list);
 pub struct Server<D> {
     desk: Arc<D>,
     holds: Holds,
-    questions: Questions,
+    questions: Questions<Seen>,
     subscriptions: Subscriptions,
 }
 
@@ -53,7 +53,7 @@ impl<D: Desk> Server<D> {
         &self.holds
     }
 
-    pub(crate) fn questions(&self) -> &Questions {
+    pub(crate) fn questions(&self) -> &Questions<Seen> {
         &self.questions
     }
 
