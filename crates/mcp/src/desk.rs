@@ -99,6 +99,11 @@ impl Said {
         format!("{message}\ncode: {code}{hint}")
     }
 
+    /// Whether something is broken, and nobody said no.
+    pub(crate) fn is_broken(&self) -> bool {
+        ["unheard", "unexpected", "failed"].contains(&self.code.as_str())
+    }
+
     /// What the coordinator's problem says.
     fn of_problem(told: &Told) -> Self {
         let field = |name: &str| told.body[name].as_str().unwrap_or_default().to_owned();

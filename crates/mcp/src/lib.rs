@@ -9,6 +9,7 @@ mod brief;
 mod complete;
 mod desk;
 mod holds;
+mod log;
 mod news;
 mod prompts;
 mod resources;
