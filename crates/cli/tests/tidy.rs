@@ -78,6 +78,21 @@ fn bugs_on_purpose_are_for_tests_alone() {
 }
 
 #[test]
+fn fixtures_of_the_conformance_suite_are_never_shipped() {
+    for folder in children(&root().join("crates")) {
+        let Ok(text) = fs::read_to_string(folder.join("Cargo.toml")) else { continue };
+        let mut manifest: toml::Table = text.parse().expect("cargo has read this manifest too");
+        let features = manifest.remove("features");
+        let by_itself = features.as_ref().and_then(|all| all.get("default"));
+        let in_baton = name_of(&folder) == "cli" && text.contains("conformance");
+        let given = manifest.get("dependencies").map(ToString::to_string).unwrap_or_default();
+        let given = given + &by_itself.map(ToString::to_string).unwrap_or_default();
+        let shipped = in_baton || given.contains("conformance");
+        assert!(!shipped, "{} brings the fixtures into `baton`", folder.display());
+    }
+}
+
+#[test]
 fn the_protocol_is_pure_and_only_the_engine_knows_the_store() {
     settle(sources().iter().flat_map(out_of_place).collect());
 }

@@ -56,11 +56,18 @@ pub(crate) enum Answered {
 }
 
 /// Questions on their way; clients bring the names back and nothing else is believed.
-#[derive(Debug, Default)]
-pub(crate) struct Questions(Mutex<VecDeque<(String, Seen)>>);
+#[derive(Debug)]
+pub(crate) struct Questions<T>(Mutex<VecDeque<(String, T)>>);
 
-impl Questions {
-    fn keep(&self, seen: Seen) -> Result<String, Said> {
+impl<T> Default for Questions<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> Questions<T> {
+    /// Keeps what was asked, and returns the name under which it is answered.
+    pub(crate) fn keep(&self, seen: T) -> Result<String, Said> {
         let name = fresh()?;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() == QUESTIONS_MAX {
@@ -71,7 +78,7 @@ impl Questions {
     }
 
     /// What was asked under this name and has not been answered.
-    pub(crate) fn asked(&self, name: &str) -> Option<Seen> {
+    pub(crate) fn asked(&self, name: &str) -> Option<T> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().find(|(known, _)| known == name).map(|(_, seen)| seen.clone())
     }
@@ -86,7 +93,7 @@ impl Questions {
 /// Asks the person, if one must say yes and can be asked.
 pub(crate) async fn ask<D: Desk>(
     call: &Call<'_, D>,
-    questions: &Questions,
+    questions: &Questions<Seen>,
     handoff: &str,
 ) -> Result<Answered, Said> {
     let view = call.talk.read(format!("/v1/handoffs/{handoff}")).await?;

@@ -77,6 +77,13 @@ pub trait Desk: Send + Sync + 'static {
     /// Whether another session of the same agent that lives has taken this handoff, as far as that
     /// can be told.
     fn held_beside(&self, handoff: &str) -> bool;
+
+    /// Ends the stream on which a request is answered, while it is worked on; a client that asks
+    /// for the rest gets it. Only a fixture of the conformance suite wants that, over HTTP.
+    #[cfg(feature = "conformance")]
+    fn hang_up(&self, from: &Asker) {
+        let _ = from;
+    }
 }
 
 /// What a tool has to say when it did not do what was asked.
@@ -97,6 +104,11 @@ impl Said {
         let Self { code, message, hint } = self;
         let hint = if hint.is_empty() { String::new() } else { format!("\nhint: {hint}") };
         format!("{message}\ncode: {code}{hint}")
+    }
+
+    /// Whether something is broken, and nobody said no.
+    pub(crate) fn is_broken(&self) -> bool {
+        ["unheard", "unexpected", "failed"].contains(&self.code.as_str())
     }
 
     /// What the coordinator's problem says.

@@ -8,14 +8,25 @@ mod approval;
 mod brief;
 mod complete;
 mod desk;
+#[cfg(feature = "conformance")]
+mod fixtures;
 mod holds;
+mod log;
 mod news;
 mod prompts;
 mod resources;
 mod schema;
+#[cfg_attr(
+    feature = "conformance",
+    expect(unreachable_pub, reason = "the fixtures stand before it")
+)]
 mod server;
 mod tools;
 
 pub use desk::{Ask, Asker, Desk, Told, Unheard};
 pub use holds::Hold;
+// The one place where a build for the conformance suite differs: what its sessions are.
+#[cfg(feature = "conformance")]
+pub use fixtures::Server;
+#[cfg(not(feature = "conformance"))]
 pub use server::Server;

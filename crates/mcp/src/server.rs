@@ -12,9 +12,10 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
-use crate::approval::Questions;
+use crate::approval::{Questions, Seen};
 use crate::desk::{Desk, Talk};
 use crate::holds::Holds;
+use crate::log::Log;
 use crate::news::Subscriptions;
 use crate::{complete, news, prompts, resources, tools};
 
@@ -30,7 +31,8 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(tools::list);
 pub struct Server<D> {
     desk: Arc<D>,
     holds: Holds,
-    questions: Questions,
+    log: Log,
+    questions: Questions<Seen>,
     subscriptions: Subscriptions,
 }
 
@@ -40,6 +42,7 @@ impl<D: Desk> Server<D> {
         Self {
             desk,
             holds: Holds::default(),
+            log: Log::default(),
             questions: Questions::default(),
             subscriptions: Subscriptions::default(),
         }
@@ -53,7 +56,11 @@ impl<D: Desk> Server<D> {
         &self.holds
     }
 
-    pub(crate) fn questions(&self) -> &Questions {
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    pub(crate) fn questions(&self) -> &Questions<Seen> {
         &self.questions
     }
 
@@ -63,6 +70,7 @@ impl<D: Desk> Server<D> {
 }
 
 impl<D: Desk> ServerHandler for Server<D> {
+    #[expect(deprecated, reason = "the newest revision still has logging")]
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -70,6 +78,7 @@ impl<D: Desk> ServerHandler for Server<D> {
             .enable_resources_subscribe()
             .enable_prompts()
             .enable_completions()
+            .enable_logging()
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("baton", env!("CARGO_PKG_VERSION")))
@@ -164,6 +173,15 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         prompts::get(&self.talk(&context), request).await.map(GetPromptResponse::from)
+    }
+
+    #[expect(deprecated, reason = "older revisions have it")]
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.log.set(request.level, &context)
     }
 
     async fn complete(

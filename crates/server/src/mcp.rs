@@ -1,6 +1,9 @@
 //! `/mcp`: MCP over streamable HTTP. What it does goes through the same routes as everything else,
 //! with the credential of the request that asked for it.
 
+#[cfg(feature = "conformance")]
+mod hang_up;
+
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,6 +130,11 @@ impl Desk for Inside {
     fn held_beside(&self, _: &str) -> bool {
         false
     }
+
+    #[cfg(feature = "conformance")]
+    fn hang_up(&self, from: &Asker) {
+        hang_up::end(from);
+    }
 }
 
 /// Whose sessions there are. Each belongs to whoever opened it.
@@ -176,9 +184,10 @@ pub(crate) fn route(routes: Router, app: Arc<App>) -> Router {
     let service =
         StreamableHttpService::new(move || Ok(Server::new(desk.clone())), sessions.clone(), config);
     let keeper = Arc::new(Keeper { app, sessions, owners: Mutex::default() });
-    Router::new()
-        .route_service("/mcp", service)
-        .layer(axum::middleware::from_fn_with_state(keeper, own_session))
+    let route = Router::new().route_service("/mcp", service);
+    #[cfg(feature = "conformance")]
+    let route = route.layer(axum::middleware::from_fn(hang_up::lead));
+    route.layer(axum::middleware::from_fn_with_state(keeper, own_session))
 }
 
 /// Lets each caller use its own sessions and no others.

@@ -399,3 +399,41 @@ fn a_session_hears_of_news_and_outlives_its_coordinator() {
     let inbox = bob.call("list_inbox", json!({}));
     assert_eq!(inbox["waiting"].as_array().map(Vec::len), Some(1), "another one was started");
 }
+
+#[test]
+fn a_client_hears_in_its_log_what_it_asked_to_hear() {
+    let desk = Desk::new();
+    let mut alice = Client::new(&desk, "alice", json!({}));
+    let to_nobody = json!({ "to": "nobody", "reason": "look" });
+    alice.refused("handoff_to_agent", to_nobody.clone());
+    assert!(alice.heard.is_empty(), "nobody asked: {:?}", alice.heard);
+
+    let set = alice.request("logging/setLevel", json!({ "level": "warning" }));
+    assert_eq!(set["result"], json!({}), "{set}");
+    alice.call("list_inbox", json!({}));
+    let told = alice.refused("handoff_to_agent", to_nobody.clone());
+    let said = alice.heard.pop().expect("a refusal is worth a warning");
+    assert!(alice.heard.is_empty(), "a look is not: {:?}", alice.heard);
+    assert_eq!(said["method"], "notifications/message");
+    assert_eq!(said["params"]["level"], "warning");
+    assert_eq!(said["params"]["data"]["tool"], "handoff_to_agent");
+    assert!(told.contains(text(&said["params"]["data"]["code"])), "{told}: {said}");
+
+    // In the newest revision each request says it for itself, and nothing is kept.
+    let mut bob = Client::bare(&desk, "bob", &[]);
+    let mut meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let found = bob.request("server/discover", json!({ "_meta": meta }));
+    assert!(found["result"]["capabilities"]["logging"].is_object(), "{found}");
+    let set = bob.request("logging/setLevel", json!({ "level": "debug", "_meta": meta }));
+    assert_eq!(set["error"]["code"], -32601, "{set}");
+    let quiet = json!({ "name": "list_inbox", "_meta": meta });
+    meta["io.modelcontextprotocol/logLevel"] = json!("debug");
+    bob.request("tools/call", json!({ "name": "list_inbox", "_meta": meta }));
+    assert_eq!(bob.heard.pop().expect("it asked")["params"]["level"], "debug");
+    bob.request("tools/call", quiet);
+    assert!(bob.heard.is_empty(), "{:?}", bob.heard);
+}

@@ -5,17 +5,18 @@ mod passing;
 mod sharing;
 mod taking;
 
-use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock};
 use rmcp::model::{ErrorData, JsonObject, Tool, ToolAnnotations};
 use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::desk::{Desk, Said, Talk};
 use crate::holds::{Hold, Holds};
+use crate::log::Weight;
 use crate::schema;
 use crate::server::Server;
 
@@ -104,6 +105,7 @@ pub(crate) async fn call<D: Desk>(
     let talk = Talk { desk: server.desk(), from: &context.extensions };
     let call = Call { talk, holds: server.holds(), context };
     let taken = Taken(request.arguments.unwrap_or_default());
+    let tool = request.name.clone();
     let answered = match request.name.as_ref() {
         "handoff_to_agent" => {
             let round = (request.input_responses, request.request_state);
@@ -133,6 +135,8 @@ pub(crate) async fn call<D: Desk>(
             return Err(ErrorData::invalid_params(message, None));
         }
     };
+    let (weight, about) = course(server, &tool, answered.as_ref().err());
+    server.log().say(weight, about, context).await;
     Ok(match answered {
         Ok(result) => result.into(),
         // The model reads it and can act on it, which a protocol error does not allow.
@@ -141,6 +145,23 @@ pub(crate) async fn call<D: Desk>(
             CallToolResult::error(vec![ContentBlock::text(said.text())]).into()
         }
     })
+}
+
+/// What the log says of a call: the person at the client follows it there, and reads no answers.
+fn course<D: Desk>(server: &Server<D>, tool: &str, said: Option<&Said>) -> (Weight, Value) {
+    match said {
+        None => {
+            let hints = server.get_tool(tool).and_then(|tool| tool.annotations);
+            let reads = hints.and_then(|hints| hints.read_only_hint) == Some(true);
+            let weight = if reads { Weight::Detail } else { Weight::News };
+            (weight, json!({ "tool": tool, "message": "done" }))
+        }
+        Some(said) => {
+            let weight = if said.is_broken() { Weight::Broken } else { Weight::Refused };
+            let Said { code, message, .. } = said;
+            (weight, json!({ "tool": tool, "message": message, "code": code }))
+        }
+    }
 }
 
 /// What a call brought along, not yet looked at.

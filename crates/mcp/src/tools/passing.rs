@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Call, Done, Nature, Taken, line, tool, without_nothing};
-use crate::approval::{self, Answered, Questions, Word};
+use crate::approval::{self, Answered, Questions, Seen, Word};
 use crate::desk::{Desk, Said};
 use crate::holds::Hold;
 
@@ -108,7 +108,7 @@ pub(super) enum Passed {
 pub(super) async fn hand_off<D: Desk>(
     call: &Call<'_, D>,
     taken: Taken,
-    questions: &Questions,
+    questions: &Questions<Seen>,
     (answers, state): (Option<InputResponses>, Option<String>),
 ) -> Result<Passed, Said> {
     if let Some(state) = state {
@@ -142,7 +142,7 @@ pub(super) async fn hand_off<D: Desk>(
 /// A retry with a person's answer is about the handoff that was asked about, and never a new one.
 async fn second_round<D: Desk>(
     call: &Call<'_, D>,
-    questions: &Questions,
+    questions: &Questions<Seen>,
     state: &str,
     answers: Option<&InputResponses>,
 ) -> Result<Passed, Said> {
