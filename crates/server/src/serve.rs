@@ -20,6 +20,7 @@ use crate::rate::Rates;
 use crate::routes::{App, router};
 use crate::socket::Socket;
 use crate::telemetry;
+use crate::tenure;
 
 /// How often the coordinator looks whether its socket is still there.
 const SOCKET_LOOK: Duration = Duration::from_secs(1);
@@ -148,6 +149,7 @@ async fn run(options: &Options) -> Result<(), ServeError> {
             }
         }),
         telemetry::start(&engine, &data, options.otlp.as_deref()),
+        tokio::spawn(tenure::watch_over(app.clone())),
         tokio::spawn({
             let engine = engine.clone();
             async move { engine.run_timers().await }

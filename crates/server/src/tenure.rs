@@ -10,6 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use baton_protocol::limits::REQUESTS_PER_TOKEN_MAX;
+use tokio::sync::watch;
 
 use crate::caller::bearer;
 use crate::routes::App;
@@ -18,13 +19,19 @@ use crate::wire::Problem;
 /// How often a credential is looked at although none was taken away: it may run out.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How many requests are under way, by what was shown as a token, whether or not it is one.
+/// The requests that are under way.
 #[derive(Default)]
-pub(crate) struct UnderWay(Mutex<HashMap<String, usize>>);
+pub(crate) struct UnderWay {
+    /// How many there are, by what was shown as a token, whether or not it is one.
+    counts: Mutex<HashMap<String, usize>>,
+    /// Says to all of them that they should look whether their token is still in force. One timer
+    /// for all: one for each would be set and stopped with nearly every request.
+    look: watch::Sender<()>,
+}
 
 impl UnderWay {
     fn counts(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a request for as long as what it gets lives. `None` if there are too many.
@@ -67,15 +74,14 @@ pub(crate) async fn hold(State(app): State<Arc<App>>, request: Request, next: Ne
     let Some(_counted) = app.under_way.enter(&token) else {
         return too_many().into_response();
     };
-    let mut revocations = app.engine.revocations();
+    let mut look = app.under_way.look.subscribe();
     let answer = next.run(request);
     let mut answer = std::pin::pin!(answer);
     loop {
         tokio::select! {
             biased;
             answer = &mut answer => return answer,
-            changed = revocations.changed() => if changed.is_err() { return answer.await },
-            () = tokio::time::sleep(LOOK) => (),
+            changed = look.changed() => if changed.is_err() { return answer.await },
         }
         if let Ok(None) = app.engine.authenticate(&token).await {
             return ended().into_response();
@@ -83,11 +89,22 @@ pub(crate) async fn hold(State(app): State<Arc<App>>, request: Request, next: Ne
     }
 }
 
+/// Lets the requests look at their credentials whenever one was taken away, and every second.
+pub(crate) async fn watch_over(app: Arc<App>) {
+    let mut revocations = app.engine.revocations();
+    loop {
+        tokio::select! {
+            changed = revocations.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(LOOK) => (),
+        }
+        app.under_way.look.send_replace(());
+    }
+}
+
 fn too_many() -> Problem {
     let detail = format!("{REQUESTS_PER_TOKEN_MAX} requests of this token are under way already");
     let hint = "wait for some of them to be answered, or end those that wait for news";
-    let problem =
-        Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", detail, hint);
+    let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", detail, hint);
     problem.with_header(header::RETRY_AFTER, "1".to_owned())
 }
 
