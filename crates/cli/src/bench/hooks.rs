@@ -2,8 +2,8 @@
 //! waits for it.
 //!
 //! Every run is the whole: a fresh process, one connection, a heartbeat that is due, and the
-//! answer. Nothing is left out, not even where a real session would save the heartbeat. What keeps a
-//! packet after `pre-compact` has answered is no part of it: nobody waits for that.
+//! answer. Nothing is left out, not even where a real session would save the heartbeat. What keeps
+//! a packet after `pre-compact` has answered is no part of it: nobody waits for that.
 
 use std::fmt::Write as _;
 use std::fs;
