@@ -1,8 +1,10 @@
-//! The folder where compact artifacts are kept, at most three of them.
+//! The folder where compact artifacts are kept: at most three of switches, and three that an agent
+//! left for itself.
 //!
 //! It may also hold what people and other programs wrote by hand. What cannot be read is told, left
 //! alone, and given to nobody.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use baton_context::{Artifact, Compact, Tokenizer};
+use baton_protocol::id::AgentId;
 use baton_protocol::limits::{COMPACT_BYTES_MAX, COMPACT_KEPT_MAX};
 use baton_protocol::time::Timestamp;
 use tempfile::NamedTempFile;
@@ -17,6 +20,8 @@ use tempfile::NamedTempFile;
 use crate::failure::Failure;
 use crate::workspace::Workspace;
 
+/// The name for whoever comes next, when nobody is named.
+pub(crate) const WHOEVER: &str = "next";
 /// Files of one folder that are looked at.
 const FILES_MAX: usize = 1_000;
 /// Names that are tried for one artifact: as many in one second are no agents' work.
@@ -38,6 +43,29 @@ pub(crate) struct Kept {
     pub(crate) artifact: Artifact,
     /// What it is ordered by: the time that it says, or else when it was written.
     pub(crate) at: Timestamp,
+}
+
+impl Kept {
+    /// The agent that left it for itself, if one did.
+    fn owner(&self) -> Option<&AgentId> {
+        let content = self.artifact.content();
+        let own = content.from_agent == content.to_agent && content.to_agent.as_str() != WHOEVER;
+        own.then_some(&content.to_agent)
+    }
+
+    /// Whether it concerns `agent`: what others left for themselves does not.
+    pub(crate) fn concerns(&self, agent: &AgentId) -> bool {
+        self.owner().is_none_or(|owner| owner == agent)
+    }
+}
+
+/// Whether an artifact of this name concerns `agent`, as [`Kept::concerns`] tells from its content.
+pub(crate) fn concerns(name: &str, agent: &AgentId) -> bool {
+    let named = name.strip_prefix("handoff-").and_then(|rest| rest.split_once("-to-"));
+    named.is_none_or(|(from, rest)| {
+        let own = rest.strip_prefix(from).is_some_and(|rest| rest.starts_with('-'));
+        !own || from == WHOEVER || from == agent.as_str()
+    })
 }
 
 /// What is on it, the oldest first, and what could not be read.
@@ -117,6 +145,8 @@ impl Shelf {
                     inventory.notes.extend(notes);
                     inventory.kept.push(kept);
                 }
+                // Another took it away meanwhile.
+                Err(_) if !path.exists() => (),
                 Err(why) => {
                     let name = path.display();
                     inventory.notes.push(format!("{name} is left alone: {why}"));
@@ -155,10 +185,17 @@ impl Shelf {
         Err(self.wrong("write to", &taken))
     }
 
-    /// Takes away the oldest until only as many are left as are kept, and returns what went.
+    /// Takes away the oldest until only as many are left as are kept, and returns what went. What
+    /// an agent left for itself is counted by itself: nobody else's may push it out.
     pub(crate) fn drop_oldest(&self, kept: &mut Vec<Kept>) -> Result<Vec<PathBuf>, Failure> {
-        let over = kept.len().saturating_sub(COMPACT_KEPT_MAX);
-        let oldest: Vec<_> = kept.iter().take(over).map(|kept| kept.path.clone()).collect();
+        let mut counts: HashMap<_, usize> = HashMap::new();
+        let is_over = |kept: &&Kept| {
+            let count = counts.entry(kept.owner().cloned()).or_default();
+            *count += 1;
+            *count > COMPACT_KEPT_MAX
+        };
+        let newest_first = kept.iter().rev();
+        let oldest: Vec<_> = newest_first.filter(is_over).map(|kept| kept.path.clone()).collect();
         self.drop_those(kept, |kept| oldest.contains(&kept.path))
     }
 
@@ -242,11 +279,43 @@ mod tests {
         shelf
     }
 
+    fn name(name: &str) -> AgentId {
+        name.parse().expect("a name")
+    }
+
     fn compact(second: i64) -> (Compact, Timestamp) {
+        between(name("sm"), name("dev"), second)
+    }
+
+    fn between(from: AgentId, to: AgentId, second: i64) -> (Compact, Timestamp) {
         let at = Timestamp::from_micros(1_771_866_000_000_000 + second * 1_000_000);
-        let (sm, dev) = ("sm".parse().expect("a name"), "dev".parse().expect("a name"));
-        let made = Draft::between(sm, dev).compact(at, Door::Refuse, Tokenizer::default());
+        let made = Draft::between(from, to).compact(at, Door::Refuse, Tokenizer::default());
         (made.expect("an artifact"), at)
+    }
+
+    #[test]
+    fn what_an_agent_left_for_itself_is_pushed_out_by_nobody_and_shown_to_nobody_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let shelf = shelf(folder.path());
+        for (second, agent) in (0..).zip(["dev", "qa", "sm", "sm-to-sm", "po"].map(name)) {
+            let (compact, at) = between(agent.clone(), agent, second);
+            shelf.put(&compact, at).expect("a file");
+        }
+        for second in 10..14 {
+            let (compact, at) = compact(second);
+            shelf.put(&compact, at).expect("a file");
+        }
+        let mut kept = shelf.read(Tokenizer::default()).expect("artifacts").kept;
+        assert_eq!(shelf.drop_oldest(&mut kept).expect("one less").len(), 1);
+        let own: Vec<_> = kept.iter().filter(|kept| kept.owner().is_some()).collect();
+        assert_eq!((kept.len(), own.len()), (8, 5), "three of switches, and one of each agent");
+        for kept in &kept {
+            let file = kept.path.file_name().expect("a name").to_string_lossy();
+            let by_name = concerns(&file, &name("dev"));
+            assert_eq!(kept.concerns(&name("dev")), by_name, "{file}");
+        }
+        let shown = kept.iter().filter(|kept| kept.concerns(&name("dev"))).count();
+        assert_eq!(shown, 4, "three of switches, and its own");
     }
 
     #[test]

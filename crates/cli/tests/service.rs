@@ -142,6 +142,37 @@ fn a_token_that_is_taken_away_ends_what_it_opened() {
 }
 
 #[test]
+fn a_token_that_is_taken_away_ends_what_an_mcp_client_hears() {
+    use std::io::{BufRead, Read};
+    let service = Service::with(&["builder"]);
+    let builder = service.token(&["--agent", "builder"]);
+    let (version, method) = ("2026-07-28", "subscriptions/listen");
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let inbox = json!({ "resourceSubscriptions": ["baton://inbox"] });
+    let params = json!({ "notifications": inbox, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+    let listens = Request::post("/mcp", &body)
+        .by(&builder)
+        .with("accept", "application/json, text/event-stream")
+        .with("mcp-protocol-version", version)
+        .with("mcp-method", method);
+    let mut stream = listens.open(&service.address).expect("a connection");
+    let mut line = String::new();
+    while !line.starts_with("data:") {
+        line.clear();
+        assert_ne!(stream.read_line(&mut line).expect("a line"), 0, "it ended");
+    }
+    let tokens = service.desk.json(&["token", "list", "--agent", "builder"]);
+    let id = tokens[0]["id"].as_str().expect("a token").to_owned();
+    service.desk.run(&["token", "revoke", &id]).ok();
+    stream.read_to_string(&mut line).expect("an end, and in time");
+}
+
+#[test]
 fn a_token_that_is_taken_away_ends_what_waits_or_is_still_being_sent() {
     use std::io::{Read, Write};
     let service = Service::with(&["builder"]);

@@ -79,6 +79,8 @@ fn bugs_on_purpose_are_for_tests_alone() {
 
 #[test]
 fn fixtures_of_the_conformance_suite_are_never_shipped() {
+    let everywhere = fs::read_to_string(root().join("Cargo.toml")).expect("the root manifest");
+    assert!(!everywhere.contains("conformance"), "the root manifest gives the fixtures to all");
     for folder in children(&root().join("crates")) {
         let Ok(text) = fs::read_to_string(folder.join("Cargo.toml")) else { continue };
         let mut manifest: toml::Table = text.parse().expect("cargo has read this manifest too");

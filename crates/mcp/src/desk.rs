@@ -108,7 +108,8 @@ impl Said {
 
     /// Whether something is broken, and nobody said no.
     pub(crate) fn is_broken(&self) -> bool {
-        ["unheard", "unexpected", "failed"].contains(&self.code.as_str())
+        let broken = ["unheard", "unexpected", "failed", "stopped", "stopping", "disk-full"];
+        broken.contains(&self.code.as_str())
     }
 
     /// What the coordinator's problem says.

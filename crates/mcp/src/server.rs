@@ -3,11 +3,11 @@
 use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -26,6 +26,19 @@ const INSTRUCTIONS: &str = "Baton passes work between agents and never loses it.
     edit them.";
 
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(tools::list);
+
+/// Methods with parameters that can be wrong.
+const METHODS: [&str; 9] = [
+    "tools/call",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "initialize",
+];
 
 /// Baton for one session: an agent at a desk.
 pub struct Server<D> {
@@ -182,6 +195,23 @@ impl<D: Desk> ServerHandler for Server<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.log.set(request.level, &context)
+    }
+
+    /// What is no request as the protocol has it comes here. A method that there is was asked for
+    /// with parameters that it does not take.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let CustomRequest { method, .. } = request;
+        match METHODS.contains(&method.as_str()) {
+            true => {
+                let message = format!("{method}: these parameters are not what it takes");
+                Err(ErrorData::invalid_params(message, None))
+            }
+            false => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
+        }
     }
 
     async fn complete(

@@ -1,7 +1,7 @@
 //! A coordinator for the public conformance suite: everything is as in `baton serve`, and `/mcp`
 //! has the suite's own tools, resources and prompts, too.
 //!
-//! It is an example and no verb, so that `baton` cannot be built with them.
+//! It is an example and no verb: no feature of `baton` brings them in.
 //!
 //! ```console
 //! $ cargo run --example conformance --features conformance WORKSPACE

@@ -13,6 +13,7 @@ use tokio::net::UnixStream;
 
 use crate::marks;
 use crate::routes::App;
+use crate::tenure::Within;
 use crate::wire::Problem;
 
 /// What is known of the other end of a connection.
@@ -76,7 +77,14 @@ impl Known {
     async fn tell(parts: &Parts, app: &App) -> Result<Self, Problem> {
         let headers = &parts.headers;
         let credential = match headers.get(header::AUTHORIZATION) {
-            Some(header) => Some(by_token(app, header.to_str().unwrap_or("")).await?),
+            Some(header) => {
+                let known = by_token(app, header.to_str().unwrap_or("")).await?;
+                // What one request asks of others counts as one.
+                if parts.extensions.get::<Within>().is_none() {
+                    app.rates.take(known.1.token, Instant::now()).map_err(too_fast)?;
+                }
+                Some(known)
+            }
             None => None,
         };
         let actor = match &credential {
@@ -160,7 +168,6 @@ async fn by_token(app: &App, header: &str) -> Result<(String, Credential), Probl
             "ask the operator for a new one (`baton token create --agent NAME`)",
         ));
     };
-    app.rates.take(found.token, Instant::now()).map_err(too_fast)?;
     Ok((token.to_owned(), found))
 }
 

@@ -28,6 +28,7 @@ use tower::ServiceExt;
 
 use crate::caller::{Known, Peer};
 use crate::routes::App;
+use crate::tenure::Within;
 use crate::wire::Problem;
 
 /// Bytes of one message, as for every other body.
@@ -70,6 +71,7 @@ impl Inside {
         }
         request = request.header(header::CONTENT_TYPE, "application/json");
         let mut request = request.body(body).map_err(|error| unheard(&error.to_string()))?;
+        request.extensions_mut().insert(Within);
         if let Some(peer) = asked.extensions.get::<Peer>() {
             request.extensions_mut().insert(*peer);
         }

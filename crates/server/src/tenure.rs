@@ -1,15 +1,18 @@
-//! Requests end with the credential that they came with, also while they wait or send their body.
-//! One token has only so many under way, so that nobody takes every connection to wait on.
+//! Requests end with the credential that they came with, also while they wait, send their body or
+//! are told things without end. One token has only so many under way, so that nobody takes every
+//! connection to wait on.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use baton_protocol::limits::REQUESTS_PER_TOKEN_MAX;
+use futures_util::StreamExt;
 use tokio::sync::watch;
 
 use crate::caller::bearer;
@@ -34,35 +37,71 @@ impl UnderWay {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a request for as long as what it gets lives. `None` if there are too many.
-    fn enter<'a>(&'a self, token: &'a str) -> Option<Counted<'a>> {
+    /// Counts a request of this token, unless there are too many.
+    fn enter(&self, token: &str) -> bool {
         let mut counts = self.counts();
         match counts.get_mut(token) {
-            Some(count) if *count >= REQUESTS_PER_TOKEN_MAX => return None,
+            Some(count) if *count >= REQUESTS_PER_TOKEN_MAX => return false,
             Some(count) => *count += 1,
             None => drop(counts.insert(token.to_owned(), 1)),
         }
-        Some(Counted { of: self, token })
+        true
     }
-}
 
-/// One request that is under way.
-struct Counted<'a> {
-    of: &'a UnderWay,
-    token: &'a str,
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        let mut counts = self.of.counts();
-        if let Some(count) = counts.get_mut(self.token) {
+    fn leave(&self, token: &str) {
+        let mut counts = self.counts();
+        if let Some(count) = counts.get_mut(token) {
             *count -= 1;
             if *count == 0 {
-                counts.remove(self.token);
+                counts.remove(token);
             }
         }
     }
 }
+
+/// One request that is under way, until all of its answer has gone out.
+struct Tenure {
+    app: Arc<App>,
+    token: String,
+    counted: bool,
+    look: watch::Receiver<()>,
+}
+
+impl Tenure {
+    fn begin(app: Arc<App>, token: String, counted: bool) -> Result<Self, Problem> {
+        if counted && !app.under_way.enter(&token) {
+            return Err(too_many());
+        }
+        let look = app.under_way.look.subscribe();
+        Ok(Self { app, token, counted, look })
+    }
+
+    /// Returns once the token is no longer in force.
+    async fn over(&mut self) {
+        while self.look.changed().await.is_ok() {
+            if let Ok(None) = self.app.engine.authenticate(&self.token).await {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
+}
+
+impl Drop for Tenure {
+    fn drop(&mut self) {
+        if self.counted {
+            self.app.under_way.leave(&self.token);
+        }
+    }
+}
+
+/// On requests that another request makes, which is counted already.
+#[derive(Clone, Copy)]
+pub(crate) struct Within;
+
+/// On answers that end by themselves with their token, with a word about it.
+#[derive(Clone, Copy)]
+pub(crate) struct EndsItself;
 
 /// Answers with a refusal as soon as the token of a request is no longer in force.
 pub(crate) async fn hold(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
@@ -71,22 +110,27 @@ pub(crate) async fn hold(State(app): State<Arc<App>>, request: Request, next: Ne
     else {
         return next.run(request).await;
     };
-    let Some(_counted) = app.under_way.enter(&token) else {
-        return too_many().into_response();
+    let counted = request.extensions().get::<Within>().is_none();
+    let mut tenure = match Tenure::begin(app, token, counted) {
+        Ok(tenure) => tenure,
+        Err(problem) => return problem.into_response(),
     };
-    let mut look = app.under_way.look.subscribe();
-    let answer = next.run(request);
-    let mut answer = std::pin::pin!(answer);
-    loop {
-        tokio::select! {
-            biased;
-            answer = &mut answer => return answer,
-            changed = look.changed() => if changed.is_err() { return answer.await },
-        }
-        if let Ok(None) = app.engine.authenticate(&token).await {
-            return ended().into_response();
-        }
+    let answer = tokio::select! {
+        biased;
+        answer = next.run(request) => answer,
+        () = tenure.over() => return ended().into_response(),
+    };
+    // What is there already goes out whoever asked for it; what is still to come does not.
+    let whole = answer.body().size_hint().exact().is_some();
+    if whole || answer.extensions().get::<EndsItself>().is_some() {
+        return answer;
     }
+    let (head, body) = answer.into_parts();
+    let over = async move { tenure.over().await };
+    Response::from_parts(
+        head,
+        Body::from_stream(body.into_data_stream().take_until(Box::pin(over))),
+    )
 }
 
 /// Lets the requests look at their credentials whenever one was taken away, and every second.
@@ -123,12 +167,13 @@ mod tests {
     #[test]
     fn one_token_has_so_many_requests_under_way_and_others_have_theirs() {
         let under_way = UnderWay::default();
-        let all: Vec<_> =
-            (0..REQUESTS_PER_TOKEN_MAX).map(|_| under_way.enter("mad").unwrap()).collect();
-        assert!(under_way.enter("mad").is_none());
-        assert!(under_way.enter("calm").is_some());
-        drop(all);
-        assert!(under_way.enter("mad").is_some());
+        assert!((0..REQUESTS_PER_TOKEN_MAX).all(|_| under_way.enter("mad")));
+        assert!(!under_way.enter("mad"));
+        assert!(under_way.enter("calm"));
+        under_way.leave("mad");
+        assert!(under_way.enter("mad"));
+        (0..REQUESTS_PER_TOKEN_MAX).for_each(|_| under_way.leave("mad"));
+        under_way.leave("calm");
         assert!(under_way.counts().is_empty(), "nothing is kept of those who are done");
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Two threads share the work. The decider decides each command on the states in memory and turns
 //! it into lines; the syncer writes and syncs whatever lines there are, then lets the answers go.
+//! When only one waits, the decider does that, too (ADR 3).
 //!
 //! What damage can go unnoticed: opening trusts the newest snapshot and reads the log behind it. A
 //! damaged record there shows, because a later one says that it was durable, or a signed checkpoint

@@ -1,6 +1,8 @@
 //! What the model is told by itself: the state of things when a session begins, and what is new
 //! when a person speaks. If nothing is new, nothing is said, and nothing is paid.
 
+use std::path::PathBuf;
+
 use baton_engine::view::{AgentView, HandoffLine, Inbox};
 
 use super::client::Said;
@@ -9,7 +11,7 @@ use super::memory::Memory;
 use super::scene::Scene;
 use super::wire::Wire;
 use crate::prime::{self, Known, Left, Size};
-use crate::shelf::Shelf;
+use crate::shelf::{Shelf, concerns};
 use crate::show::time::now;
 
 /// New things that are told at once.
@@ -86,7 +88,11 @@ impl Scene {
     fn kept(&self) -> Vec<Left> {
         let Ok(shelf) = Shelf::of(None, Ok(self.workspace.clone())) else { return Vec::new() };
         let root = self.workspace.root();
-        let left = shelf.names().into_iter().map(|path| {
+        let concerns = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            concerns(&name, &self.identity.agent)
+        };
+        let left = shelf.names().into_iter().filter(concerns).map(|path| {
             let path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
             Left { path, next_action: None }
         });

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::draft::{Evidence, Given, told};
 use super::secrets::told as masks_told;
 use crate::failure::Failure;
-use crate::shelf::{Inventory, Kept, Shelf};
+use crate::shelf::{Inventory, Kept, Shelf, WHOEVER};
 use crate::show::Output;
 use crate::workspace::{Workspace, current_folder};
 
@@ -76,7 +76,7 @@ impl Packet {
         let kind = evidence.found.as_ref().and_then(|found| found.kind);
         let from = self.from.or_else(|| newest.map(|newest| newest.to_agent.clone()));
         let from = from.map_or_else(|| program(kind), Ok)?;
-        let to = self.to.map_or_else(|| named("next"), Ok)?;
+        let to = self.to.map_or_else(|| named(WHOEVER), Ok)?;
         let before = newest.map(|newest| &newest.story_context);
         let gathered = self.given.gather(Draft::between(from, to), &evidence, before);
         let missing = gathered.missing();

@@ -55,7 +55,8 @@ impl Prime {
             Some(workspace) => workspace.settings()?.packing.tokenizer,
             None => Tokenizer::default(),
         };
-        let (kept, notes) = workspace.map_or(Ok(Default::default()), |it| left(it, tokenizer))?;
+        let (kept, notes) =
+            workspace.map_or(Ok(Default::default()), |it| left(it, &inbox.agent, tokenizer))?;
         let agents = agents(&client)?;
         let suffix = prime::suffix(&inbox.agent);
         let known = Known { agent: inbox.agent.clone(), inbox, kept, agents, suffix };
@@ -100,11 +101,15 @@ fn agents(client: &Client) -> Result<Vec<AgentView>, Failure> {
     client.read(format!("/v1/agents?limit={}", prime::OTHERS_MAX))?.read()
 }
 
-/// What is on the shelf, the newest first, and what could not be read.
-fn left(workspace: Workspace, tokenizer: Tokenizer) -> Result<(Vec<Left>, Vec<String>), Failure> {
+/// What is on the shelf for `agent`, the newest first, and what could not be read.
+fn left(
+    workspace: Workspace,
+    agent: &AgentId,
+    tokenizer: Tokenizer,
+) -> Result<(Vec<Left>, Vec<String>), Failure> {
     let root = workspace.root().to_owned();
     let inventory = Shelf::of(None, Ok(workspace))?.read(tokenizer)?;
-    let left = inventory.kept.iter().rev().map(|kept| Left {
+    let left = inventory.kept.iter().rev().filter(|kept| kept.concerns(agent)).map(|kept| Left {
         path: kept.path.strip_prefix(&root).unwrap_or(&kept.path).display().to_string(),
         next_action: Some(kept.artifact.content().next_action.clone()),
     });

@@ -108,8 +108,9 @@ impl Switch {
         let gathered = self.given.gather(between, &evidence, story);
         let missing = gathered.missing();
         let placed = gathered.place(&shelf, out.begun, tokenizer)?;
-        let Placed { compact, written, kept, dropped, loaded, mut notes } = placed;
-
+        let Placed { compact, written, mut kept, dropped, loaded, mut notes } = placed;
+        let to = compact.artifact.content().to_agent.clone();
+        kept.retain(|kept| kept.concerns(&to));
         let account = account(profile, &kept, &loaded, &profiles, tokenizer);
         let unknown = loaded.iter().filter(|agent| !profiles.found.contains_key(agent));
         notes.extend(unknown.map(|agent| format!("no profile of {agent}: it is not counted")));
@@ -131,7 +132,6 @@ impl Switch {
             out.note(&done.summary());
         }
         // They were shown: whoever looks into the folder for news need not show them again.
-        let to = compact.artifact.content().to_agent.clone();
         let theirs = |kept: &Kept| kept.artifact.content().to_agent == to;
         for kept in kept.into_iter().filter(theirs).filter(|kept| !kept.artifact.is_consumed()) {
             shelf.mark_consumed(&kept.path, kept.artifact)?;

@@ -155,6 +155,15 @@ fn a_number_that_another_process_has_now_is_not_alive() {
     assert!(shop.text("a.md").contains("#needs-fix"));
 }
 
+/// Lets a process go on that was stopped, whatever becomes of the story.
+struct GoesOn(Pid);
+
+impl Drop for GoesOn {
+    fn drop(&mut self) {
+        let _ = kill_process(self.0, Signal::CONT);
+    }
+}
+
 #[test]
 fn a_worker_that_was_thought_dead_does_not_overwrite_its_successor() {
     let shop = Shop::new(&[("fix", WAIT)]);
@@ -173,6 +182,9 @@ fn a_worker_that_was_thought_dead_does_not_overwrite_its_successor() {
     // It stands still, and as far as anybody can tell the machine was restarted.
     let pid = Pid::from_raw(slow.id().cast_signed()).expect("a process");
     kill_process(pid, Signal::STOP).expect("a stop");
+    let _goes_on = GoesOn(pid);
+    let stat = || fs::read_to_string(format!("/proc/{}/stat", slow.id())).expect("a process");
+    shop.until(|| stat().contains(") T "));
     shop.pretends(&first, "boot", json!("another"));
     let said = shop.looks(&["--headless"]);
     assert!(said.contains("back at #delegated-fix"), "{said}");

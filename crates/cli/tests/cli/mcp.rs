@@ -401,6 +401,25 @@ fn a_session_hears_of_news_and_outlives_its_coordinator() {
 }
 
 #[test]
+fn parameters_that_a_method_does_not_take_are_told_from_methods_that_are_not_there() {
+    let desk = Desk::new();
+    let mut alice = Client::new(&desk, "alice", json!({}));
+    for (method, params) in [
+        ("tools/call", json!({})),
+        ("prompts/get", json!({})),
+        ("resources/read", json!({ "uri": 7 })),
+        ("resources/subscribe", json!({})),
+        ("completion/complete", json!({ "ref": {} })),
+        ("logging/setLevel", json!({ "level": "loud" })),
+    ] {
+        let answer = alice.request(method, params);
+        assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
+    }
+    let answer = alice.request("tools/juggle", json!({}));
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+}
+
+#[test]
 fn a_client_hears_in_its_log_what_it_asked_to_hear() {
     let desk = Desk::new();
     let mut alice = Client::new(&desk, "alice", json!({}));

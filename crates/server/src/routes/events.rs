@@ -8,15 +8,16 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use baton_engine::view::Message;
 use baton_engine::{MessageQuery, Page};
 use baton_protocol::command::Actor;
 use baton_protocol::id::{AgentId, TokenId, WorkflowId};
 use baton_protocol::limits::{STREAMS_MAX, STREAMS_PER_TOKEN_MAX};
-use futures_util::Stream;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -28,6 +29,7 @@ use super::messages::{ears, kind_of};
 use crate::api::{Api, get};
 use crate::caller::Known;
 use crate::idle::Present;
+use crate::tenure::EndsItself;
 use crate::wire::{Asked, Problem};
 
 /// Messages read at once.
@@ -114,7 +116,7 @@ async fn events(
     mut known: Known,
     headers: HeaderMap,
     Asked(asked): Asked<EventsAsked>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+) -> Result<impl IntoResponse, Problem> {
     known.actor = ears(known.actor);
     let named = asked.types.iter().flat_map(|text| text.split(','));
     let durable = *app.engine.changes().borrow();
@@ -141,9 +143,10 @@ async fn events(
             Some(event) => event,
             None => word.lock().unwrap_or_else(PoisonError::into_inner).take()?,
         };
-        Some((Ok(event), (from, word)))
+        Some((Ok::<_, Infallible>(event), (from, word)))
     });
-    Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE)))
+    let stream = Sse::new(stream).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE));
+    Ok((Extension(EndsItself), stream))
 }
 
 /// Where to begin: where the listener left off, or where it says.

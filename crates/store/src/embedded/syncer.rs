@@ -165,7 +165,8 @@ impl Exchange {
         }
     }
 
-    /// Takes the syncer back that has done its batch.
+    /// Takes the syncer back that has done its batch. Nobody hands over meanwhile: either its own
+    /// thread brings it, which looks by itself, or the decider, which is the only one who does.
     fn bring_back(&self, syncer: Box<Syncer>) {
         let mut state = self.state();
         state.idle = Some(syncer);
