@@ -68,12 +68,13 @@ struct Tenure {
 }
 
 impl Tenure {
-    fn begin(app: Arc<App>, token: String, counted: bool) -> Result<Self, Problem> {
+    /// `None` if there are too many of this token.
+    fn begin(app: Arc<App>, token: String, counted: bool) -> Option<Self> {
         if counted && !app.under_way.enter(&token) {
-            return Err(too_many());
+            return None;
         }
         let look = app.under_way.look.subscribe();
-        Ok(Self { app, token, counted, look })
+        Some(Self { app, token, counted, look })
     }
 
     /// Returns once the token is no longer in force.
@@ -111,10 +112,7 @@ pub(crate) async fn hold(State(app): State<Arc<App>>, request: Request, next: Ne
         return next.run(request).await;
     };
     let counted = request.extensions().get::<Within>().is_none();
-    let mut tenure = match Tenure::begin(app, token, counted) {
-        Ok(tenure) => tenure,
-        Err(problem) => return problem.into_response(),
-    };
+    let Some(mut tenure) = Tenure::begin(app, token, counted) else { return too_many() };
     let answer = tokio::select! {
         biased;
         answer = next.run(request) => answer,
@@ -145,11 +143,13 @@ pub(crate) async fn watch_over(app: Arc<App>) {
     }
 }
 
-fn too_many() -> Problem {
+/// Turns a request away and its connection with it: whoever has too many would else hold them all.
+fn too_many() -> Response {
     let detail = format!("{REQUESTS_PER_TOKEN_MAX} requests of this token are under way already");
     let hint = "wait for some of them to be answered, or end those that wait for news";
     let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", detail, hint);
-    problem.with_header(header::RETRY_AFTER, "1".to_owned())
+    let headers = [(header::CONNECTION, "close"), (header::RETRY_AFTER, "1")];
+    (headers, problem).into_response()
 }
 
 /// What is said when a token ends before its request does.
