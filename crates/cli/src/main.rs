@@ -35,7 +35,8 @@ use clap::FromArgMatches;
 use crate::args::Cli;
 
 fn main() -> ExitCode {
-    if let Some(done) = hook::quick(std::env::args_os()) {
+    let quick = hook::quick(std::env::args_os()).or_else(|| verbs::Mcp::quick(std::env::args_os()));
+    if let Some(done) = quick {
         return done;
     }
     let read = args::command().try_get_matches();

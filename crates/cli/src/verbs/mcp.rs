@@ -1,10 +1,13 @@
 //! `baton mcp`: a session of a coding agent, over its standard input and output.
 
-use std::io;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anstream::ColorChoice;
 use baton_mcp::{Ask, Asker, Desk, Hold, Server, Told, Unheard};
 use baton_protocol::id::AgentId;
 use clap::Args;
@@ -44,6 +47,24 @@ pub(crate) struct Mcp {
 }
 
 impl Mcp {
+    /// Reads the line that `baton setup` writes, by hand: what it takes to know all other lines
+    /// would stay in the memory of every session. Whatever else is said is not for here.
+    pub(crate) fn quick(words: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+        let agent = line(words)?;
+        if std::env::var_os("BATON_URL").is_some() || io::stdin().is_terminal() {
+            return None;
+        }
+        let named = std::env::var_os("BATON_WORKSPACE").map(PathBuf::from);
+        let desk = Workspace::find(named.as_deref()).and_then(|it| Over::socket(&it, agent));
+        Some(match desk.and_then(serve) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                failure.tell(false, ColorChoice::Auto);
+                ExitCode::from(failure.exit as u8)
+            }
+        })
+    }
+
     pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
         let desk = match &global.url {
             Some(address) => Over {
@@ -57,29 +78,44 @@ impl Mcp {
             },
             None => Over::socket(&Workspace::find(global.workspace.as_deref())?, self.agent)?,
         };
-        // Sessions that ended hold nothing any more.
-        desk.note(&[]);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| {
-            Failure::failed(format!("cannot set up I/O: {error}"), "close some programs")
-        })?;
-        runtime.block_on(async {
-            let session = Server::new(Arc::new(desk)).serve(rmcp::transport::stdio()).await;
-            let session = match session {
-                Ok(session) => session,
-                // A client that leaves before it said anything wanted nothing.
-                Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-                Err(error) => {
-                    let hint = "a client that speaks MCP starts this; see `baton setup --list`";
-                    return Err(Failure::failed(format!("no session began: {error}"), hint));
-                }
-            };
-            let ended = session.waiting().await;
-            ended.map(drop).map_err(|error| {
-                Failure::failed(format!("the session broke off: {error}"), "start it again")
-            })
-        })
+        serve(desk)
     }
+}
+
+/// Reads `baton mcp [--agent NAME]`, and no other line.
+fn line(words: impl Iterator<Item = OsString>) -> Option<Option<AgentId>> {
+    let words: Vec<_> = words.skip(1).map(OsString::into_string).collect::<Result<_, _>>().ok()?;
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["mcp"] => Some(None),
+        ["mcp", "--agent", agent] => Some(Some(agent.parse().ok()?)),
+        _ => None,
+    }
+}
+
+/// Holds a session until the client leaves.
+fn serve(desk: Over) -> Result<(), Failure> {
+    // Sessions that ended hold nothing any more.
+    desk.note(&[]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        Failure::failed(format!("cannot set up I/O: {error}"), "close some programs")
+    })?;
+    runtime.block_on(async {
+        let session = Server::new(Arc::new(desk)).serve(rmcp::transport::stdio()).await;
+        let session = match session {
+            Ok(session) => session,
+            // A client that leaves before it said anything wanted nothing.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => {
+                let hint = "a client that speaks MCP starts this; see `baton setup --list`";
+                return Err(Failure::failed(format!("no session began: {error}"), hint));
+            }
+        };
+        let ended = session.waiting().await;
+        ended.map(drop).map_err(|error| {
+            Failure::failed(format!("the session broke off: {error}"), "start it again")
+        })
+    })
 }
 
 /// A desk that is reached over a line.
@@ -163,5 +199,27 @@ impl Desk for Over {
 
     fn held_beside(&self, handoff: &str) -> bool {
         self.holds.as_ref().is_some_and(|path| noted::is_beside(path, handoff))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_line_that_setup_writes_is_read_by_hand() {
+        let read = |text: &str| line(text.split(' ').map(OsString::from));
+        assert_eq!(read("baton mcp"), Some(None));
+        assert_eq!(read("baton mcp --agent coder"), Some("coder".parse().ok()));
+        for other in [
+            "baton",
+            "baton inbox",
+            "baton mcp --help",
+            "baton mcp --agent",
+            "baton mcp --agent A!",
+            "baton mcp --agent coder --workspace .",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
     }
 }

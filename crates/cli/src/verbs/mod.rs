@@ -58,6 +58,7 @@ mod wait;
 mod work;
 mod workflow;
 
+pub(crate) use mcp::Mcp;
 pub(crate) use packet::keep_own;
 pub(crate) use rows::word_of;
 
