@@ -57,7 +57,7 @@ impl Log {
         level: LoggingLevel,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if names_its_own(context) {
+        if is_newest(context) {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
@@ -71,7 +71,7 @@ impl Log {
         data: Value,
         context: &RequestContext<RoleServer>,
     ) {
-        let wanted = match names_its_own(context) {
+        let wanted = match is_newest(context) {
             true => context.meta.log_level(),
             false => *self.level.lock().unwrap_or_else(PoisonError::into_inner),
         };
@@ -84,8 +84,9 @@ impl Log {
     }
 }
 
-/// Whether each request of this revision says for itself what it wants to hear.
-fn names_its_own(context: &RequestContext<RoleServer>) -> bool {
+/// Whether the newest revision is spoken, in which each request says for itself what it wants to
+/// hear, and some methods are gone.
+pub(crate) fn is_newest(context: &RequestContext<RoleServer>) -> bool {
     let version = context.protocol_version();
     version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
