@@ -201,7 +201,10 @@ impl<D: Desk> ServerHandler for Server<D> {
         let its_own = if is_newest(&context) { &NEWEST[..] } else { &OLDER[..] };
         match METHODS.iter().chain(its_own).any(|known| *known == method) {
             true => {
-                let message = format!("{method}: these parameters are not what it takes");
+                let message = format!(
+                    "{method}: these parameters are not what it takes; send those that this \
+                     revision of MCP names for it"
+                );
                 Err(ErrorData::invalid_params(message, None))
             }
             false => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),

@@ -2,7 +2,8 @@
 //!
 //! The one that waits for the disk must run at once when the disk is done, or every caller waits
 //! for its turn; the one that follows for questions later can wait. Where the system does not
-//! allow it, all are equal and everything still works.
+//! allow it, all are equal and everything still works. The decider stays where it is although it
+//! writes for a single caller: then there is nobody to go before.
 
 /// Runs this thread before others, if the system lets us.
 pub(crate) fn first() {
