@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use baton_protocol::command::{Actor, Command, History, Messages, Submission, Wake};
 use baton_protocol::event::{Event, StreamId};
@@ -29,6 +30,9 @@ use crate::pack::{Packing, brings_one};
 use crate::query::QueryError;
 use crate::run::Runs;
 use crate::view::Answer;
+
+/// How long after the end of the ledger it may be noticed by those who only wait for that.
+const STOPPED_LOOK: Duration = Duration::from_millis(100);
 
 /// Decides, records, and answers questions about what was recorded. A clone is the same engine.
 #[derive(Clone)]
@@ -285,6 +289,15 @@ impl Engine {
     /// Tells whenever something was recorded. It closes when the ledger stops, which is for good.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.ledger.committed()
+    }
+
+    /// Returns once nothing will be recorded any more, or a little later.
+    pub async fn stopped(&self) {
+        let mut changes = self.changes();
+        // Under load every sync is news, and none of it is what is waited for here.
+        while changes.changed().await.is_ok() {
+            tokio::time::sleep(STOPPED_LOOK).await;
+        }
     }
 }
 

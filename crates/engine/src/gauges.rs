@@ -79,7 +79,7 @@ fn count(world: &World) -> Gauges {
     let mut gauges = Gauges {
         workflows: world.workflows.len() as u64,
         outbox: world.outbox.len() as u64,
-        locks: view::lock_views(world).len() as u64,
+        locks: world.locks.iter().count() as u64,
         ..Gauges::default()
     };
     let mut queues: BTreeMap<&AgentId, u64> = BTreeMap::new();

@@ -92,12 +92,9 @@ impl Engine {
         pause: Duration,
         check: impl Fn() -> F,
     ) {
-        let mut changes = self.changes();
         loop {
-            // The pause comes first: starting often is not asking often. An error in it means that
-            // nothing is recorded any more.
-            let stopped = async { while changes.changed().await.is_ok() {} };
-            if tokio::time::timeout(pause, stopped).await.is_ok() {
+            // The pause comes first: starting often is not asking often.
+            if tokio::time::timeout(pause, self.stopped()).await.is_ok() {
                 return;
             }
             if let Err(failure) = check().await {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use baton_protocol::command::{Accept, Actor, Command, Settle, Submission};
 use baton_protocol::effect::Effect;
 use baton_protocol::id::CommandId;
-use baton_protocol::text::Text;
 use baton_protocol::time::Allowance;
 use baton_store::{LedgerError, Loan};
 
 use crate::engine::{Engine, SubmitError};
 use crate::process;
+use crate::run::words;
 
 /// Effects that are carried out at once.
 const LOANS_MAX: usize = 16;
@@ -63,7 +63,7 @@ impl Engine {
             let engine = self.clone();
             running.spawn(async move {
                 let Some(note) = engine.carry_out(&loan).await else { return Ok(()) };
-                match engine.submit(settle(&loan, note)).await {
+                match engine.submit(settle(&loan, &note)).await {
                     Ok(_) | Err(SubmitError::Refused(_)) => Ok(()),
                     Err(SubmitError::Failed(failure)) => Err(failure),
                 }
@@ -152,9 +152,9 @@ impl Engine {
 }
 
 /// The command by which an effect counts as carried out.
-pub(crate) fn settle(loan: &Loan, note: String) -> Submission {
+pub(crate) fn settle(loan: &Loan, note: &str) -> Submission {
     let id = CommandId::from_key("coordinator", &format!("settle {}", loan.id));
-    let note: Text = note.parse().unwrap_or_else(|_| "done".parse().expect("a fixed text"));
+    let note = words(note).unwrap_or_else(|| "done".parse().expect("a fixed text"));
     let command = Command::Settle(Settle { effect: loan.id, note });
     Submission { id, actor: Actor::Coordinator, command }
 }

@@ -270,9 +270,9 @@ impl Engine {
         serde_json::from_slice(&self.ledger.blob(hash).await?).map_err(unreadable)
     }
 
-    /// All file locks.
-    pub async fn locks(&self) -> Result<Vec<LockView>, QueryError> {
-        Ok(self.look(Scope::Everything, view::lock_views).await?)
+    /// All file locks: who has which is for everybody to know, under which work is not.
+    pub async fn locks(&self, viewer: Actor) -> Result<Vec<LockView>, QueryError> {
+        Ok(self.look(Scope::Everything, move |world| view::lock_views(&viewer, world)).await?)
     }
 
     /// Finds what an id, or the beginning of one, names, among what `viewer` may see.

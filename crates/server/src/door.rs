@@ -19,6 +19,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::caller::Peer;
@@ -27,6 +28,8 @@ use crate::caller::Peer;
 const CONNECTIONS_MAX: u32 = 2_048;
 /// How long a connection may say nothing, or take to say what it asks for.
 const SILENCE_MAX: Duration = Duration::from_secs(75);
+/// How long an answer may lie unread.
+const UNREAD_MAX: Duration = Duration::from_secs(30);
 /// How long a handshake may take.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 /// The pause when the system has no more connections to give.
@@ -38,11 +41,14 @@ pub(crate) struct House {
     router: Router,
     stopping: watch::Receiver<bool>,
     room: Arc<Semaphore>,
+    /// How long the other side may read nothing of what is sent to it.
+    unread_max: Duration,
 }
 
 impl House {
     pub(crate) fn new(router: Router, stopping: watch::Receiver<bool>) -> Self {
-        Self { router, stopping, room: Arc::new(Semaphore::new(CONNECTIONS_MAX as usize)) }
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
+        Self { router, stopping, room, unread_max: UNREAD_MAX }
     }
 
     /// Lets callers in through `door` until the house closes, then waits for those inside.
@@ -95,10 +101,12 @@ impl House {
             let answer = routes.call(request.map(Body::new));
             async move { answer.await as Result<_, Infallible> }
         });
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.unread_max));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(SILENCE_MAX)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Box::pin(stream)), service);
         let mut connection = pin!(connection);
         tokio::select! {
             _ = &mut connection => return,
@@ -140,5 +148,29 @@ impl Door {
                 Arrival::Tls(listener.accept().await.map(prompt)?, tls.clone())
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_does_not_read_its_answer_is_let_go() {
+        let page = "a page that is too long for what lies between\n".repeat(100);
+        let router = Router::new().route("/", get(async || page));
+        let stopping = watch::Sender::new(false);
+        let mut house = House::new(router, stopping.subscribe());
+        house.unread_max = Duration::from_millis(1);
+        let (mut caller, ours) = tokio::io::duplex(1_024);
+        caller.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("it is sent");
+        house.converse(ours, Peer::Network).await;
+        let mut read = Vec::new();
+        caller.read_to_end(&mut read).await.expect("the connection is over");
+        assert!(read.starts_with(b"HTTP/1.1 200"), "it was answered, and did not read it");
+        assert!(read.len() <= 1_024);
     }
 }

@@ -6,26 +6,22 @@
 //! nobody.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 
 use crate::caller::Peer;
-use crate::routes::App;
 use crate::wire::Problem;
 
 /// Turns away whoever asks for somebody else.
-pub(crate) async fn look(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    if let Some(Peer::Network) = request.extensions().get() {
-        let authority = request.uri().authority().map(|authority| authority.as_str());
-        if let Err(problem) = may_enter(request.headers(), authority, &app.hosts) {
-            return problem.into_response();
+pub(crate) fn look(request: &Request, hosts: &[String]) -> Result<(), Problem> {
+    match request.extensions().get() {
+        Some(Peer::Network) => {
+            let authority = request.uri().authority().map(|authority| authority.as_str());
+            may_enter(request.headers(), authority, hosts)
         }
+        Some(Peer::Socket { .. }) | None => Ok(()),
     }
-    next.run(request).await
 }
 
 fn may_enter(headers: &HeaderMap, uri: Option<&str>, hosts: &[String]) -> Result<(), Problem> {

@@ -4,9 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
 use tokio::sync::Notify;
 
 use crate::routes::App;
@@ -33,12 +30,6 @@ impl Drop for Present {
         self.0.activity.present.fetch_sub(1, Ordering::SeqCst);
         self.0.activity.came.notify_one();
     }
-}
-
-/// Takes note of a request for as long as it lasts.
-pub(crate) async fn note(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let _present = Present::new(&app);
-    next.run(request).await
 }
 
 /// Returns once nobody came for `span`, nobody is here, and no handoff waits for its time.

@@ -13,6 +13,7 @@ mod marks;
 mod mcp;
 mod metrics;
 mod network;
+mod passage;
 mod rate;
 mod routes;
 mod serve;

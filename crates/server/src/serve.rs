@@ -264,14 +264,12 @@ async fn reason(
             None => std::future::pending().await,
         }
     };
-    let mut changes = app.engine.changes();
-    let died = async { while changes.changed().await.is_ok() {} };
     let dead = tokio::select! {
         _ = stop.wait_for(|stopping| *stopping) => false,
         _ = terminate.recv() => false,
         _ = interrupt.recv() => false,
         () = idle => { tracing::info!("nobody called for a while"); false }
-        () = died => true,
+        () = app.engine.stopped() => true,
     };
     Ok(dead)
 }

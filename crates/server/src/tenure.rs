@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -105,14 +105,14 @@ pub(crate) struct Within;
 pub(crate) struct EndsItself;
 
 /// Answers with a refusal as soon as the token of a request is no longer in force.
-pub(crate) async fn hold(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn hold(app: &Arc<App>, request: Request, next: Next) -> Response {
     let token = request.headers().get(header::AUTHORIZATION);
     let Some(token) = token.and_then(|text| text.to_str().ok()).map(|text| bearer(text).to_owned())
     else {
         return next.run(request).await;
     };
     let counted = request.extensions().get::<Within>().is_none();
-    let Some(mut tenure) = Tenure::begin(app, token, counted) else { return too_many() };
+    let Some(mut tenure) = Tenure::begin(app.clone(), token, counted) else { return too_many() };
     let answer = tokio::select! {
         biased;
         answer = next.run(request) => answer,

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use baton_engine::view;
 use baton_protocol::command::Command;
-use baton_protocol::id::Fence;
+use baton_protocol::id::{Fence, HandoffId, WorkflowId};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::net::TcpStream;
 
@@ -73,8 +73,8 @@ pub(crate) struct Report {
 }
 
 const METHOD: &str = "the coordinator is a second process on 127.0.0.1, every caller a connection \
-    that is kept and has its own agents and tokens; a life cycle is 4 requests to /v1/commands, no \
-    batch, no TLS; the empty route is GET /v1/ping, asked by the same generator in slices of a \
+    that is kept and has its own agents and tokens; a life cycle is 4 requests to /v1/commands with \
+    Prefer: return=minimal, no batch, no TLS; the empty route is GET /v1/ping, asked by the same generator in slices of a \
     second that alternate; sync is 1 KiB written to a pre-written file and fdatasync, between the \
     slices";
 
@@ -265,6 +265,14 @@ impl Load<'_> {
     }
 }
 
+/// What of an answer the next step needs.
+#[derive(Deserialize)]
+struct Brief {
+    workflow: Option<WorkflowId>,
+    handoff: Option<HandoffId>,
+    fence: Option<Fence>,
+}
+
 /// A connection that is kept.
 struct Connection {
     host: String,
@@ -298,9 +306,10 @@ impl Connection {
         self.command(&pair.sender, body(&complete)?).await.map(drop)
     }
 
-    async fn command(&mut self, token: &str, body: Bytes) -> Result<view::Answer, BenchError> {
+    async fn command(&mut self, token: &str, body: Bytes) -> Result<Brief, BenchError> {
         let request = Request::post("/v1/commands")
             .header("authorization", token)
+            .header("prefer", "return=minimal")
             .header("content-type", "application/json");
         let answer = self.ask(request, body).await?;
         serde_json::from_slice(&answer).map_err(broken)

@@ -85,9 +85,12 @@ fn refusal(lock: &LockView, more: usize, now: Timestamp) -> String {
         LockMode::Shared => "a shared lock; ",
     };
     let ends = relative(*until, now);
-    let work = workflow.short();
+    let work = match (workflow, fence) {
+        (Some(workflow), Some(fence)) => format!("workflow {}, fence {fence}, ", workflow.short()),
+        (None, _) | (_, None) => String::new(),
+    };
     format!(
-        "{path}{more} is locked by {by}: {shared}workflow {work}, fence {fence}, lapses {ends}. Do \
+        "{path}{more} is locked by {by}: {shared}{work}lapses {ends}. Do \
          not write it by other means. Ask {by} for it with handoff_to_agent (`baton pass --to {by} \
          --reason \"I need {path}\"`), ask somebody above with escalate_handoff (`baton \
          escalate`), or do other work until it is unlocked."

@@ -120,13 +120,14 @@ fn list(session: &Session) -> Result<(), Failure> {
         }
         let header = ["PATH", "BY", "MODE", "WORKFLOW", "FENCE", "LAPSES"];
         let mut table = Table::new(&header, &[0]);
+        let unknown = || "-".to_owned();
         for lock in &locks {
             table.row([
                 lock.path.to_string(),
                 lock.by.to_string(),
                 lock.mode.to_string(),
-                lock.workflow.short(),
-                lock.fence.to_string(),
+                lock.workflow.map_or_else(unknown, |workflow| workflow.short()),
+                lock.fence.map_or_else(unknown, |fence| fence.to_string()),
                 relative(lock.until, page.now),
             ]);
         }

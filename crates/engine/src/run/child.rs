@@ -68,15 +68,17 @@ impl Child {
         self.process.wait().await
     }
 
-    /// Ends the whole group: asked first, then killed.
-    pub(super) async fn end(&mut self) {
+    /// Ends the whole group: asked first, then killed. Returns how the process that was started
+    /// ended, if that can be told.
+    pub(super) async fn end(&mut self) -> Option<ExitStatus> {
         let group = self.group;
         let gone = end_group(group);
         // Collected meanwhile, or else its name would stay in the group.
         let (_, collected) = tokio::join!(gone, self.process.wait());
-        if let Err(error) = collected {
+        let warn = |error: &io::Error| {
             tracing::warn!(%error, "could not wait for a process that was ended");
-        }
+        };
+        collected.inspect_err(warn).ok()
     }
 }
 

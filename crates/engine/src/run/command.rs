@@ -5,6 +5,7 @@
 //! under the same hold.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -36,13 +37,35 @@ enum Ended {
     /// It never began.
     NotStarted(String),
     /// What it worked on is over, or another has it.
-    Gone,
+    Gone(Last),
     /// It has returned by itself, and that is checked.
     Reported,
     /// Its time was up.
-    Overdue,
+    Overdue(Last),
     /// The coordinator ends.
     Stopping,
+}
+
+/// Why a process is ended.
+enum Reason {
+    Gone,
+    Reported,
+    Overdue,
+    Stopping,
+}
+
+/// How a process ended that was told to, or that nobody waited for any more.
+struct Last(Option<ExitStatus>, String);
+
+impl Last {
+    /// Why it was ended, and what is known of its end.
+    fn note(&self, why: &str) -> String {
+        match self {
+            Self(Some(status), _) if status.success() => why.to_owned(),
+            Self(Some(status), tail) => format!("{why}; {}", ending(*status, tail)),
+            Self(None, _) => why.to_owned(),
+        }
+    }
 }
 
 /// Runs the command of an agent for what it holds. Returns what to note when that is over; nothing
@@ -94,11 +117,11 @@ pub(super) async fn run(
         let outcome = match once(engine, outside, argv, (held, round), answered).await? {
             Ended::Stopping => return Ok(None),
             Ended::Reported => continue,
-            Ended::Gone => return Ok(Some("ended: what it held is over".to_owned())),
-            Ended::Overdue => {
-                let why = "its run was ended: its time is up";
-                engine.noted(held, &Outcome::failed(why, json!({}))).await?;
-                return Ok(Some(why.to_owned()));
+            Ended::Gone(last) => return Ok(Some(last.note("ended: what it held is over"))),
+            Ended::Overdue(last) => {
+                let why = last.note("its run was ended: its time is up");
+                engine.noted(held, &Outcome::failed(&why, json!({}))).await?;
+                return Ok(Some(why));
             }
             Ended::NotStarted(why) => {
                 Outcome::failed(&format!("could not start: {why}"), json!({}))
@@ -113,20 +136,24 @@ pub(super) async fn run(
     }
 }
 
-fn came_to(status: ExitStatus, said: &Said, tail: &str) -> Outcome {
-    use std::os::unix::process::ExitStatusExt;
-    if status.success() {
-        return Outcome::of(&said.bytes, said.cut);
-    }
+/// How a process ended that did not end well, and what it said last.
+fn ending(status: ExitStatus, tail: &str) -> String {
     let ending = match (status.code(), status.signal()) {
         (Some(code), _) => format!("it ended with exit code {code}"),
         (None, Some(signal)) => format!("it was ended by signal {signal}"),
         (None, None) => "it ended".to_owned(),
     };
-    let why = match tail.trim() {
+    match tail.trim() {
         "" => ending,
         tail => format!("{ending}; its output ends with:\n{tail}"),
-    };
+    }
+}
+
+fn came_to(status: ExitStatus, said: &Said, tail: &str) -> Outcome {
+    if status.success() {
+        return Outcome::of(&said.bytes, said.cut);
+    }
+    let why = ending(status, tail);
     // An agent at a step of a definition may say itself what went wrong.
     let said = serde_json::from_slice::<serde_json::Value>(&said.bytes).ok();
     if let Some(error) = said.filter(super::step::is_error) {
@@ -179,7 +206,7 @@ async fn once(
     // What remains of a run that was ended, outside its group, too, must not go on under a token
     // and a hold that are no more.
     match ended {
-        Ok(Ended::Gone | Ended::Reported | Ended::Overdue | Ended::Stopping) | Err(_) => {
+        Ok(Ended::Gone(_) | Ended::Reported | Ended::Overdue(_) | Ended::Stopping) | Err(_) => {
             orphan::end(&trace(outside, held), &marks(outside, held)).await;
         }
         Ok(Ended::Exit(..) | Ended::NotStarted(_)) => {
@@ -209,12 +236,17 @@ async fn watch(
     let status = match ended.await {
         Ok(status) => status,
         Err(why) => {
-            if let Ok(Ended::Gone | Ended::Reported) = &why {
+            if let Ok(Reason::Gone | Reason::Reported) = &why {
                 let _ = listen.during(tokio::time::timeout(LEAVE, child.ended())).await;
             }
-            listen.during(child.end()).await;
+            let status = listen.during(child.end()).await;
             listen.until_the_end().await;
-            return why;
+            return Ok(match why? {
+                Reason::Gone => Ended::Gone(Last(status, log.tail().await)),
+                Reason::Overdue => Ended::Overdue(Last(status, log.tail().await)),
+                Reason::Reported => Ended::Reported,
+                Reason::Stopping => Ended::Stopping,
+            });
         }
     };
     listen.until_the_end().await;
@@ -228,25 +260,25 @@ async fn watch(
 }
 
 /// Returns once the run has no reason to go on.
-async fn reason_to_end(engine: &Engine, held: &Held, round: u8) -> Result<Ended, LedgerError> {
+async fn reason_to_end(engine: &Engine, held: &Held, round: u8) -> Result<Reason, LedgerError> {
     let mut changes = engine.changes();
     let mut timed = false;
     loop {
         changes.mark_unchanged();
         match engine.standing(held).await? {
-            Standing::Gone => return Ok(Ended::Gone),
-            Standing::Checked => return Ok(Ended::Reported),
+            Standing::Gone => return Ok(Reason::Gone),
+            Standing::Checked => return Ok(Reason::Reported),
             // It was checked, and failed, between two looks.
             Standing::Held { .. } if engine.round(held).await? != round => {
-                return Ok(Ended::Reported);
+                return Ok(Reason::Reported);
             }
             // A deadline that was there and is not: it has passed, and that is recorded.
-            Standing::Held { due: None, .. } if timed => return Ok(Ended::Overdue),
+            Standing::Held { due: None, .. } if timed => return Ok(Reason::Overdue),
             Standing::Held { due, .. } => timed = due.is_some(),
             Standing::Waits(_) => (),
         }
         if !engine.changed(&mut changes).await {
-            return Ok(Ended::Stopping);
+            return Ok(Reason::Stopping);
         }
     }
 }

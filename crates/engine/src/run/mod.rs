@@ -39,6 +39,8 @@ use crate::engine::Engine;
 use crate::query::QueryError;
 use crate::token;
 
+pub(crate) use outcome::words;
+
 /// Where agents are run and which addresses may be called.
 #[derive(Clone, Debug)]
 pub struct Outside {
@@ -225,7 +227,7 @@ impl Engine {
         let task = tokio::spawn(async move {
             match engine.carry(&loan).await {
                 Ok(Some(note)) => {
-                    if let Err(error) = engine.submit(crate::outbox::settle(&loan, note)).await {
+                    if let Err(error) = engine.submit(crate::outbox::settle(&loan, &note)).await {
                         tracing::warn!(%error, "could not settle a run");
                     }
                 }

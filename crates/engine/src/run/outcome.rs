@@ -142,7 +142,7 @@ pub(super) enum Told {
 }
 
 /// As much of a text as a note can hold.
-pub(super) fn words(text: &str) -> Option<Text> {
+pub(crate) fn words(text: &str) -> Option<Text> {
     let most = baton_protocol::limits::TEXT_BYTES_MAX;
     let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');

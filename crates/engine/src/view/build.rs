@@ -8,6 +8,7 @@ use baton_protocol::artifact::Artifact;
 use baton_protocol::command::Actor;
 use baton_protocol::handoff::{Detail, Handoff, Return, State};
 use baton_protocol::id::{AgentId, Fence, WorkflowId};
+use baton_protocol::lock::{FilePath, Lock};
 use baton_protocol::text::{BlobRef, Body};
 use baton_protocol::trace::TraceParent;
 use baton_protocol::variables::{Meaning, Variable, VariableName};
@@ -18,7 +19,7 @@ use super::checks;
 use super::guards;
 use super::machine;
 use super::past::Ended;
-use super::sight::Sight;
+use super::sight::{Sight, may_see};
 use super::{
     AgentView, AuditView, ContextView, HandoffLine, HandoffView, HoldView, Inbox, LockView,
     TokenView, ValidationView, WorkflowLine, WorkflowView, kinds,
@@ -418,15 +419,18 @@ fn sort_in(
     }
 }
 
-pub(crate) fn lock_views(world: &World) -> Vec<LockView> {
-    let view =
-        |(path, lock): (&baton_protocol::lock::FilePath, &baton_protocol::lock::Lock)| LockView {
+pub(crate) fn lock_views(viewer: &Actor, world: &World) -> Vec<LockView> {
+    let view = |(path, lock): (&FilePath, &Lock)| {
+        let workflow = world.workflows.get(&lock.workflow);
+        let seen = workflow.is_some_and(|workflow| may_see(viewer, workflow));
+        LockView {
             path: path.clone(),
             by: lock.by.clone(),
             mode: lock.mode,
-            workflow: lock.workflow,
-            fence: lock.fence,
+            workflow: seen.then_some(lock.workflow),
+            fence: seen.then_some(lock.fence),
             until: lock.until,
-        };
+        }
+    };
     world.locks.iter().map(view).collect()
 }

@@ -463,10 +463,12 @@ pub struct LockView {
     pub by: AgentId,
     /// Whether others may too.
     pub mode: LockMode,
-    /// Under which work.
-    pub workflow: WorkflowId,
-    /// Under which hold.
-    pub fence: Fence,
+    /// Under which work; whoever has no part in that is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowId>,
+    /// Under which hold; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
     /// When it lapses.
     pub until: Timestamp,
 }

@@ -153,6 +153,11 @@ async fn a_timeout_ends_the_run_and_the_next_one_has_another_fence() {
     assert_eq!(stage.scene.engine.wake_due().await.expect("woken"), 1);
     let view = stage.state(&passed, "completed").await;
     assert!(view.result.expect("a result").to_string().contains("fence 3"));
+    stage.settled().await;
+    let notes = stage.notes().await;
+    let ended = notes.iter().find(|note| note.contains("what it held is over")).expect("a note");
+    assert!(ended.contains("it was ended by signal 15"), "{ended}");
+    assert!(ended.contains(&format!("fence 2 pid {pid}")), "{ended}");
 }
 
 #[tokio::test]
@@ -171,7 +176,8 @@ async fn work_that_is_over_its_time_is_ended_and_noted() {
     let workflow = passed.workflow.expect("a workflow");
     let view = stage.scene.engine.workflow(Actor::Operator, workflow).await.expect("it is there");
     let progress = view.holds[0].progress.clone().expect("a note");
-    assert!(progress.contains("its time is up"), "{progress}");
+    assert!(progress.contains("its time is up; it was ended by signal 15"), "{progress}");
+    assert!(progress.contains(&pid), "what it said last is there, too: {progress}");
 }
 
 #[tokio::test]

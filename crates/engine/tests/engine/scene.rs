@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use baton_engine::view::{Answer, HandoffView};
-use baton_engine::{Allow, Engine, ManualClock, MemoryLedger, Outside, SubmitError};
+use baton_engine::{Allow, AuditQuery, Engine, ManualClock, MemoryLedger, Outside, SubmitError};
 use baton_protocol::command::{Actor, Submission};
 use baton_protocol::id::{AgentId, CommandId};
 use baton_protocol::time::{Allowance, Timestamp};
@@ -168,6 +168,14 @@ impl Stage {
             let more = tokio::time::timeout(std::time::Duration::from_secs(30), grown.changed());
             more.await.expect("it says something").expect("the engine goes on");
         }
+    }
+
+    /// What was noted of the effects that were carried out.
+    pub(crate) async fn notes(&self) -> Vec<String> {
+        let query = AuditQuery { kinds: vec!["settled".to_owned()], ..AuditQuery::default() };
+        let records = self.scene.engine.audit(Actor::Operator, query).await.expect("the audit");
+        let note = |record: &Value| Some(record["event"]["note"].as_str()?.to_owned());
+        records.iter().filter_map(note).collect()
     }
 
     /// Returns once nothing is left to be carried out.

@@ -103,6 +103,7 @@ impl Change {
         let answer = submit(app, actor, &key, command).await?;
         let place = self.place.and_then(|place| place(&answer));
         let place = place.and_then(|place| HeaderValue::from_str(&place).ok());
+        let answer = key.cut(answer);
         Ok(match (self.place, place) {
             (None, _) => Json(answer).into_response(),
             (Some(_), None) => (StatusCode::CREATED, Json(answer)).into_response(),

@@ -277,5 +277,6 @@ impl Operation {
         self.refuses(CHANGE)
             .header_as("Idempotency-Key", says, Box::new(move |_| key.clone()))
             .header("traceparent", trace)
+            .header("Prefer", "`return=minimal`: the answer leaves out what was recorded.")
     }
 }

@@ -12,7 +12,6 @@ use std::time::Instant;
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::{Method, header, request::Parts};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use baton_protocol::command::Actor;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
@@ -135,18 +134,27 @@ pub(crate) fn routes(api: Api) -> Api {
     )
 }
 
-/// Measures a request, and tells of it in the log: what was asked for, never by which words.
-pub(crate) async fn watch(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let begun = Instant::now();
-    let method = word(request.method());
-    let route = Route(request.extensions().get::<MatchedPath>().cloned());
-    let answer = next.run(request).await;
-    let (took, status) = (begun.elapsed(), answer.status().as_u16());
-    let ms = took.as_secs_f64() * 1e3;
-    tracing::debug!(method, route = route.as_str(), status, ms, "answered");
-    let requests = Requests { method, route, status };
-    app.metrics.requests.get_or_create(&requests).observe(took.as_secs_f64());
-    answer
+/// A request that is measured and told of in the log: what was asked for, never by which words.
+pub(crate) struct Measured {
+    begun: Instant,
+    method: &'static str,
+    route: Route,
+}
+
+impl Measured {
+    pub(crate) fn begin(request: &Request) -> Self {
+        let route = Route(request.extensions().get::<MatchedPath>().cloned());
+        Self { begun: Instant::now(), method: word(request.method()), route }
+    }
+
+    pub(crate) fn end(self, metrics: &Metrics, answer: &Response) {
+        let Self { begun, method, route } = self;
+        let (took, status) = (begun.elapsed(), answer.status().as_u16());
+        let ms = took.as_secs_f64() * 1e3;
+        tracing::debug!(method, route = route.as_str(), status, ms, "answered");
+        let requests = Requests { method, route, status };
+        metrics.requests.get_or_create(&requests).observe(took.as_secs_f64());
+    }
 }
 
 /// The method, if it is one that anybody uses.

@@ -118,7 +118,8 @@ async fn decide(
         context_updates: ContextUpdates::default(),
         audit: ReturnAudit::default(),
     };
-    Ok(Json(submit(&app, actor, &key, Command::Return(Box::new(give))).await?))
+    let answer = submit(&app, actor, &key, Command::Return(Box::new(give))).await?;
+    Ok(Json(key.cut(answer)))
 }
 
 /// The fence of the asker's hold on the question, taking it first if nobody has.

@@ -73,5 +73,6 @@ async fn take(
     key: Key,
     Input(command): Input<Command>,
 ) -> Answered<Answer> {
-    Ok(Json(submit(&app, actor, &key, command).await?))
+    let answer = submit(&app, actor, &key, command).await?;
+    Ok(Json(key.cut(answer)))
 }

@@ -18,6 +18,7 @@ pub(super) fn routes(api: Api) -> Api {
     api.section("locks", "Who may write which file, until when.")
         .route(
             get("/v1/locks", "list_locks", "Lists all locks")
+                .detail("An agent hears of the work behind a lock if it has or had a part in it.")
                 .answers::<Vec<LockView>>(200, "The locks."),
             list,
         )
@@ -34,8 +35,8 @@ pub(super) fn routes(api: Api) -> Api {
         )
 }
 
-async fn list(State(app): Shared, _: Caller) -> Answered<Vec<LockView>> {
-    Ok(Json(app.engine.locks().await?))
+async fn list(State(app): Shared, Caller(viewer): Caller) -> Answered<Vec<LockView>> {
+    Ok(Json(app.engine.locks(viewer).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -57,5 +58,6 @@ async fn unlock(
 ) -> Answered<Answer> {
     let UnlockAsked { workflow, fence, path } = asked;
     let unlock = UnlockFiles { workflow, fence, paths: path.into_iter().collect() };
-    Ok(Json(submit(&app, actor, &key, Command::Unlock(unlock)).await?))
+    let answer = submit(&app, actor, &key, Command::Unlock(unlock)).await?;
+    Ok(Json(key.cut(answer)))
 }

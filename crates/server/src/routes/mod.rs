@@ -37,12 +37,12 @@ use tokio::sync::watch;
 
 use self::events::Listeners;
 use crate::api::Api;
-use crate::guard;
-use crate::idle::{self, Activity};
+use crate::idle::Activity;
 use crate::mcp;
 use crate::metrics::{self, Metrics};
+use crate::passage;
 use crate::rate::Rates;
-use crate::tenure::{self, UnderWay};
+use crate::tenure::UnderWay;
 use crate::wire::Problem;
 
 /// What every request needs.
@@ -74,11 +74,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 
 /// Routes with all that is looked at before and after each request.
 fn watched<S: Clone + Send + Sync + 'static>(routes: Router<S>, app: &Arc<App>) -> Router<S> {
-    routes
-        .layer(axum::middleware::from_fn_with_state(app.clone(), tenure::hold))
-        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::look))
-        .layer(axum::middleware::from_fn_with_state(app.clone(), idle::note))
-        .layer(axum::middleware::from_fn_with_state(app.clone(), metrics::watch))
+    routes.layer(axum::middleware::from_fn_with_state(app.clone(), passage::pass))
 }
 
 /// All routes with their descriptions, in the order in which people read them.

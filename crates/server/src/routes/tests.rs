@@ -294,3 +294,38 @@ async fn a_question_is_listed_and_decided() {
     let refused = scene.ask("POST", &other, Some(no)).await;
     assert_eq!(refused.body["code"], "not-a-question");
 }
+
+#[tokio::test]
+async fn who_wants_to_hear_little_hears_what_it_needs_to_go_on() {
+    let scene = Scene::new().await;
+    let start = json!({ "title": "a login page" });
+    let key = ("idempotency-key", "k-1");
+    for wish in ["return=minimal", "respond-async, Return=Minimal; wait=5"] {
+        let headers = [key, ("prefer", wish)];
+        let body = start.to_string().into();
+        let brief = scene.send("POST", "/v1/workflows", &headers, body).await;
+        assert_eq!((brief.status, &brief.body["events"]), (201, &json!([])), "{wish}");
+        assert!(brief.body["workflow"].is_string() && brief.body["fence"].is_number());
+        assert!(brief.headers.contains_key("location"));
+        let whole = scene.ask_under("k-1", "POST", "/v1/workflows", start.clone()).await;
+        assert_eq!(whole.body["workflow"], brief.body["workflow"], "it was one asking");
+        assert!(!whole.body["events"].as_array().expect("events").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_lock_tells_strangers_who_has_a_file_and_not_for_what() {
+    let scene = Scene::new().await;
+    let story = scene.play().await;
+    scene.ask("PUT", "/v1/agents/rival", Some(json!({}))).await;
+    for (agent, seen) in [("builder", true), ("rival", false)] {
+        let made = scene.ask("POST", "/v1/tokens", Some(json!({ "agent": agent }))).await;
+        let token = format!("Bearer {}", made.body["token"].as_str().expect("a token"));
+        let by_token = Some(("authorization", token.as_str()));
+        let locks = scene.ask_with(by_token, "GET", "/v1/locks", None).await;
+        let lock = &locks.body[0];
+        assert_eq!((&lock["path"], &lock["by"]), (&json!("src/main.rs"), &json!("operator")));
+        assert_eq!(lock["workflow"] == story.workflow.as_str(), seen, "{agent}: {lock}");
+        assert_eq!(lock.get("fence").is_some(), seen, "{agent}: {lock}");
+    }
+}
