@@ -255,6 +255,39 @@ fn one_mad_agent_is_slowed_and_the_others_are_not() {
 }
 
 #[test]
+fn one_token_does_not_take_every_connection_to_wait_on() {
+    let service = Service::paced(&["mad", "calm"], 0);
+    let (mad, calm) = (service.token(&["--agent", "mad"]), service.token(&["--agent", "calm"]));
+    let wait = Request::get("/v1/inbox?wait=60s").by(&mad);
+    // More than it may have: what is asked below may come before the last of them.
+    let waiting: Vec<_> = (0..300).map(|_| wait.open(&service.address).expect("room")).collect();
+    let one_more = || service.ask(&Request::get("/v1/inbox").by(&mad));
+    // Nothing tells when the last of them is under way, or that they are gone.
+    let mut answers = std::iter::repeat_with(one_more).take(10_000);
+    let refused = answers.find(|answer| answer.status != 200).expect("there are too many");
+    assert_eq!(refused.problem(), (429, "too-many-requests".to_owned()));
+    assert_eq!(service.ask(&Request::get("/v1/inbox").by(&calm)).status, 200);
+    drop(waiting);
+    let mut answers = std::iter::repeat_with(one_more).take(10_000);
+    assert!(answers.any(|answer| answer.status == 200), "who left makes room");
+}
+
+#[test]
+fn a_batch_is_no_way_around_the_pace() {
+    let service = Service::paced(&[], 100);
+    let operator = service.token(&["--operator"]);
+    let line = r#"{"command":{"start":{"title":"a page"}}}"#;
+    let lines = format!("{line}\n").repeat(250);
+    let batch = Request::post("/v1/batch", &lines).by(&operator);
+    let begun = std::time::Instant::now();
+    let answer = service.ask(&batch.with("content-type", "application/x-ndjson"));
+    let done = answer.body.lines().filter(|line| line.contains(r#""status":200"#)).count();
+    assert_eq!(done, 250, "nobody has to ask again");
+    // Two seconds' worth come at once, and the rest as fast as they would alone.
+    assert!(begun.elapsed().as_millis() >= 400, "{:?}", begun.elapsed());
+}
+
+#[test]
 fn whoever_waits_for_work_is_woken_at_once() {
     let service = Service::with(&["builder"]);
     let operator = service.token(&["--operator"]);

@@ -51,3 +51,38 @@ pub(crate) async fn run(
         Err(_) => Err("ended after its time limit".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn ran(script: &str, limit: Duration) -> Result<ExitStatus, String> {
+        let argv = serde_json::json!(["sh", "-c", script]);
+        let argv = serde_json::from_value(argv).expect("words");
+        let agent = "builder".parse().expect("a name");
+        run(&argv, None, &agent, &[("BATON_NEWS", "arrived".to_owned())], (None, limit)).await
+    }
+
+    #[tokio::test]
+    async fn a_program_that_hangs_is_ended_with_all_that_it_started() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pid = folder.path().join("pid");
+        let script = format!("sleep 1000 & echo $! > {}; wait", pid.display());
+        let ended = ran(&script, Duration::from_secs(1)).await;
+        assert_eq!(ended, Err("ended after its time limit".to_owned()));
+        let pid = std::fs::read_to_string(pid).expect("it had begun");
+        let stat = format!("/proc/{}/stat", pid.trim());
+        let runs = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        // It was told to end, and does so in its own time.
+        while runs() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_program_is_marked_as_the_agents_and_has_no_credential() {
+        let script = r#"[ "$BATON_AGENT $BATON_NEWS" = "builder arrived" ] \
+            && [ -z "$BATON_TOKEN$BATON_URL$BATON_CA" ]"#;
+        assert!(ran(script, Duration::from_secs(60)).await.expect("it ran").success());
+    }
+}
