@@ -16,7 +16,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use crate::desk::{Ask, Desk, Said, Talk, fresh, granted};
+use crate::desk::{Ask, Said, Talk, fresh, granted};
 use crate::tools::Call;
 
 /// How long a person has before the model is told how to go on without an answer; clients give up
@@ -91,8 +91,8 @@ impl<T: Clone> Questions<T> {
 }
 
 /// Asks the person, if one must say yes and can be asked.
-pub(crate) async fn ask<D: Desk>(
-    call: &Call<'_, D>,
+pub(crate) async fn ask(
+    call: &Call<'_>,
     questions: &Questions<Seen>,
     handoff: &str,
 ) -> Result<Answered, Said> {
@@ -125,7 +125,7 @@ pub(crate) async fn ask<D: Desk>(
 }
 
 /// Whether the client says that it can ask its person.
-pub(crate) fn can_ask<D: Desk>(call: &Call<'_, D>) -> bool {
+pub(crate) fn can_ask(call: &Call<'_>) -> bool {
     let known = call.context.client_capabilities().and_then(|can| can.elicitation);
     // Revisions before there were two ways to ask meant the form.
     known.is_some_and(|ways| ways.form.is_some() || ways.url.is_none())
@@ -219,8 +219,8 @@ fn word(answer: &ElicitResult) -> Word {
 }
 
 /// Carries the word out. Returns what the model should know beside the handoff's state.
-pub(crate) async fn settle<D: Desk>(
-    talk: &Talk<'_, D>,
+pub(crate) async fn settle(
+    talk: &Talk<'_>,
     seen: &Seen,
     word: Word,
 ) -> Result<Option<String>, Said> {

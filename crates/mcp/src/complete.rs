@@ -3,12 +3,12 @@
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData};
 use serde_json::Value;
 
-use crate::desk::{Desk, Talk};
+use crate::desk::Talk;
 use crate::prompts::refused;
 
 /// What the argument may be, best first.
-pub(crate) async fn complete<D: Desk>(
-    talk: &Talk<'_, D>,
+pub(crate) async fn complete(
+    talk: &Talk<'_>,
     request: &CompleteRequestParams,
 ) -> Result<CompleteResult, ErrorData> {
     let known = match request.argument.name.as_str() {

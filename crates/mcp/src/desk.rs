@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use rmcp::model::Extensions;
 use serde_json::{Value, json};
@@ -49,21 +50,27 @@ pub struct Unheard {
     pub hint: String,
 }
 
+/// A body as it comes in.
+pub type Pieces = BoxStream<'static, std::io::Result<Bytes>>;
+
 /// A way to the coordinator's routes, as one agent.
+///
+/// There is one server for all desks: a server of its own for each would be as much code again, and
+/// lie in the memory of every session.
 pub trait Desk: Send + Sync + 'static {
     /// Asks once, and waits for the whole answer.
-    fn ask(&self, from: &Asker, ask: Ask) -> impl Future<Output = Result<Told, Unheard>> + Send;
+    fn ask<'a>(&'a self, from: &'a Asker, ask: Ask) -> BoxFuture<'a, Result<Told, Unheard>>;
 
     /// Hears the events of `path`, as server-sent events, until the stream ends.
-    fn listen(
-        &self,
-        from: &Asker,
+    fn listen<'a>(
+        &'a self,
+        from: &'a Asker,
         path: String,
-    ) -> impl Future<Output = Result<BoxStream<'static, std::io::Result<Bytes>>, Unheard>> + Send;
+    ) -> BoxFuture<'a, Result<Pieces, Unheard>>;
 
     /// Decides on a handoff with the authority of the person who started this session; nothing
     /// where no person can have done so.
-    fn as_person(&self, ask: Ask) -> impl Future<Output = Option<Result<Told, Unheard>>> + Send;
+    fn as_person(&self, ask: Ask) -> BoxFuture<'_, Option<Result<Told, Unheard>>>;
 
     /// Whether a person started this session.
     fn has_person(&self) -> bool;
@@ -133,12 +140,12 @@ impl From<Unheard> for Said {
 }
 
 /// One conversation: the desk, and whoever asks at it.
-pub(crate) struct Talk<'a, D> {
-    pub(crate) desk: &'a D,
+pub(crate) struct Talk<'a> {
+    pub(crate) desk: &'a dyn Desk,
     pub(crate) from: &'a Asker,
 }
 
-impl<D: Desk> Talk<'_, D> {
+impl Talk<'_> {
     /// Reads a view.
     pub(crate) async fn read(&self, path: impl Into<String>) -> Result<Value, Said> {
         granted(self.ask(Ask { path: path.into(), body: None, key: None }).await?)

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::desk::{Desk, Said, Talk};
+use crate::desk::{Said, Talk};
 
 /// Something that this session holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -64,7 +64,7 @@ impl Holds {
     }
 
     /// Forgets what the coordinator does not confirm.
-    async fn confirm<D: Desk>(&self, talk: &Talk<'_, D>) -> Result<(), Said> {
+    async fn confirm(&self, talk: &Talk<'_>) -> Result<(), Said> {
         let inbox = talk.read("/v1/inbox").await?;
         let held: Vec<Hold> = inbox["holding"].as_array().into_iter().flatten().map(hold).collect();
         let still = |own: &Hold| {
@@ -88,9 +88,9 @@ impl Holds {
     }
 
     /// The hold under which something is done.
-    pub(crate) async fn find<D: Desk>(
+    pub(crate) async fn find(
         &self,
-        talk: &Talk<'_, D>,
+        talk: &Talk<'_>,
         work: Option<&str>,
         fence: Option<u64>,
     ) -> Result<Hold, Said> {

@@ -21,10 +21,12 @@ mod schema;
     expect(unreachable_pub, reason = "the fixtures stand before it")
 )]
 mod server;
+mod stdio;
 mod tools;
 
-pub use desk::{Ask, Asker, Desk, Told, Unheard};
+pub use desk::{Ask, Asker, Desk, Pieces, Told, Unheard};
 pub use holds::Hold;
+pub use stdio::{SessionError, serve_stdio};
 // The one place where a build for the conformance suite differs: what its sessions are.
 #[cfg(feature = "conformance")]
 pub use fixtures::Server;

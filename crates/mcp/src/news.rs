@@ -51,9 +51,9 @@ fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Subscriptions {
     /// Watches one more address.
-    pub(crate) async fn add<D: Desk>(
+    pub(crate) async fn add(
         &self,
-        desk: &Arc<D>,
+        desk: &Arc<dyn Desk>,
         uri: String,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
@@ -102,7 +102,7 @@ pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
 }
 
 /// Serves one subscription until it is called off.
-pub(crate) async fn listen<D: Desk>(desk: &D, context: SubscriptionContext) {
+pub(crate) async fn listen(desk: &dyn Desk, context: SubscriptionContext) {
     let watched = context.accepted().resource_subscriptions.clone().unwrap_or_default();
     let ear = Ear::Request { watched, sink: context.sink().clone() };
     let from = &context.request_context().extensions;
@@ -160,8 +160,8 @@ impl Ear {
 }
 
 /// Hears every message of a stream, and of those that follow it, until nobody listens any more.
-async fn follow<D: Desk>(
-    desk: &D,
+async fn follow(
+    desk: &dyn Desk,
     from: &Asker,
     mut stream: Option<BoxStream<'static, io::Result<Bytes>>>,
     ear: &Ear,

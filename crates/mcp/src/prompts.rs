@@ -5,7 +5,7 @@ use rmcp::model::{
 };
 
 use crate::brief;
-use crate::desk::{Desk, Said, Talk};
+use crate::desk::{Said, Talk};
 
 const ACCEPT: &str = "accept_handoff";
 const REVIEW: &str = "escalation_review";
@@ -31,8 +31,8 @@ pub(crate) fn list() -> Vec<Prompt> {
 }
 
 /// One of them, filled in.
-pub(crate) async fn get<D: Desk>(
-    talk: &Talk<'_, D>,
+pub(crate) async fn get(
+    talk: &Talk<'_>,
     request: GetPromptRequestParams,
 ) -> Result<GetPromptResult, ErrorData> {
     let review = match request.name.as_str() {
@@ -61,7 +61,7 @@ pub(crate) fn refused(said: &Said) -> ErrorData {
 }
 
 /// The most urgent handoff, or question, that waits.
-async fn waiting<D: Desk>(talk: &Talk<'_, D>, question: bool) -> Result<String, ErrorData> {
+async fn waiting(talk: &Talk<'_>, question: bool) -> Result<String, ErrorData> {
     let inbox = talk.read("/v1/inbox").await.map_err(|said| refused(&said))?;
     let mut waiting = inbox["waiting"].as_array().into_iter().flatten();
     let first = waiting.find(|one| !question || one["type"] == "escalation");

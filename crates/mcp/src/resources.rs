@@ -3,7 +3,7 @@
 use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::Value;
 
-use crate::desk::{Desk, Said, Talk};
+use crate::desk::{Said, Talk};
 
 /// The agent's inbox.
 pub(crate) const INBOX: &str = "baton://inbox";
@@ -60,7 +60,7 @@ impl Thing {
 }
 
 /// What there is to look at now: the inbox, the agents, and what concerns this one.
-pub(crate) async fn list<D: Desk>(talk: &Talk<'_, D>) -> Vec<Resource> {
+pub(crate) async fn list(talk: &Talk<'_>) -> Vec<Resource> {
     let mut all = vec![
         resource(INBOX, "inbox", "What waits for you, what you hold, what came back"),
         resource(AGENTS, "agents", "Who can take work"),
@@ -105,10 +105,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// Shows one.
-pub(crate) async fn read<D: Desk>(
-    talk: &Talk<'_, D>,
-    uri: &str,
-) -> Result<ReadResourceResult, ErrorData> {
+pub(crate) async fn read(talk: &Talk<'_>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let Some(thing) = Thing::at(uri) else {
         return Err(nothing_at(uri));
     };

@@ -34,17 +34,17 @@ const OLDER: [&str; 3] = ["resources/subscribe", "resources/unsubscribe", "loggi
 const NEWEST: [&str; 1] = ["subscriptions/listen"];
 
 /// Baton for one session: an agent at a desk.
-pub struct Server<D> {
-    desk: Arc<D>,
+pub struct Server {
+    desk: Arc<dyn Desk>,
     holds: Holds,
     log: Log,
     questions: Questions<Seen>,
     subscriptions: Subscriptions,
 }
 
-impl<D: Desk> Server<D> {
+impl Server {
     /// A session at this desk.
-    pub fn new(desk: Arc<D>) -> Self {
+    pub fn new(desk: Arc<dyn Desk>) -> Self {
         Self {
             desk,
             holds: Holds::default(),
@@ -54,8 +54,8 @@ impl<D: Desk> Server<D> {
         }
     }
 
-    pub(crate) fn desk(&self) -> &D {
-        &self.desk
+    pub(crate) fn desk(&self) -> &dyn Desk {
+        &*self.desk
     }
 
     pub(crate) fn holds(&self) -> &Holds {
@@ -70,12 +70,12 @@ impl<D: Desk> Server<D> {
         &self.questions
     }
 
-    fn talk<'a>(&'a self, context: &'a RequestContext<RoleServer>) -> Talk<'a, D> {
-        Talk { desk: &self.desk, from: &context.extensions }
+    fn talk<'a>(&'a self, context: &'a RequestContext<RoleServer>) -> Talk<'a> {
+        Talk { desk: &*self.desk, from: &context.extensions }
     }
 }
 
-impl<D: Desk> ServerHandler for Server<D> {
+impl ServerHandler for Server {
     #[expect(deprecated, reason = "the newest revision still has logging")]
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()

@@ -15,12 +15,11 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header, request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use baton_mcp::{Ask, Asker, Desk, Hold, Server, Told, Unheard};
+use baton_mcp::{Ask, Asker, Desk, Hold, Pieces, Server, Told, Unheard};
 use baton_protocol::command::Actor;
-use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt};
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Bytes;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager as OpenSessions;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -84,37 +83,43 @@ fn unheard(why: &str) -> Unheard {
 }
 
 impl Desk for Inside {
-    async fn ask(&self, from: &Asker, ask: Ask) -> Result<Told, Unheard> {
-        let (method, body) = match &ask.body {
-            Some(body) => (Method::POST, Body::from(body.to_string())),
-            None => (Method::GET, Body::empty()),
-        };
-        let answer = self.send(from, method, &ask.path, (body, ask.key)).await?;
-        let status = answer.status().as_u16();
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
-        let body = body.map_err(|error| unheard(&error.to_string()))?.to_bytes();
-        let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-        Ok(Told { status, body })
+    fn ask<'a>(&'a self, from: &'a Asker, ask: Ask) -> BoxFuture<'a, Result<Told, Unheard>> {
+        async move {
+            let (method, body) = match &ask.body {
+                Some(body) => (Method::POST, Body::from(body.to_string())),
+                None => (Method::GET, Body::empty()),
+            };
+            let answer = self.send(from, method, &ask.path, (body, ask.key)).await?;
+            let status = answer.status().as_u16();
+            let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+            let body = body.map_err(|error| unheard(&error.to_string()))?.to_bytes();
+            let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+            Ok(Told { status, body })
+        }
+        .boxed()
     }
 
-    async fn listen(
-        &self,
-        from: &Asker,
+    fn listen<'a>(
+        &'a self,
+        from: &'a Asker,
         path: String,
-    ) -> Result<BoxStream<'static, io::Result<Bytes>>, Unheard> {
-        let answer = self.send(from, Method::GET, &path, (Body::empty(), None)).await?;
-        match answer.status().is_success() {
-            true => {
-                let pieces = answer.into_body().into_data_stream();
-                Ok(StreamExt::boxed(pieces.map(|piece| piece.map_err(io::Error::other))))
+    ) -> BoxFuture<'a, Result<Pieces, Unheard>> {
+        async move {
+            let answer = self.send(from, Method::GET, &path, (Body::empty(), None)).await?;
+            match answer.status().is_success() {
+                true => {
+                    let pieces = answer.into_body().into_data_stream();
+                    Ok(StreamExt::boxed(pieces.map(|piece| piece.map_err(io::Error::other))))
+                }
+                false => Err(unheard("the coordinator does not tell its events")),
             }
-            false => Err(unheard("the coordinator does not tell its events")),
         }
+        .boxed()
     }
 
     /// A credential on the network is no proof of a person.
-    async fn as_person(&self, _: Ask) -> Option<Result<Told, Unheard>> {
-        None
+    fn as_person(&self, _: Ask) -> BoxFuture<'_, Option<Result<Told, Unheard>>> {
+        std::future::ready(None).boxed()
     }
 
     fn has_person(&self) -> bool {

@@ -8,14 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anstream::ColorChoice;
-use baton_mcp::{Ask, Asker, Desk, Hold, Server, Told, Unheard};
+use baton_mcp::{Ask, Asker, Desk, Hold, Pieces, SessionError, Told, Unheard};
 use baton_protocol::id::AgentId;
 use clap::Args;
-use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt};
 use http_body_util::BodyStream;
-use hyper::body::Bytes;
-use rmcp::ServiceExt;
 use serde_json::Value;
 
 use crate::args::Global;
@@ -101,19 +99,14 @@ fn serve(desk: Over) -> Result<(), Failure> {
         Failure::failed(format!("cannot set up I/O: {error}"), "close some programs")
     })?;
     runtime.block_on(async {
-        let session = Server::new(Arc::new(desk)).serve(rmcp::transport::stdio()).await;
-        let session = match session {
-            Ok(session) => session,
-            // A client that leaves before it said anything wanted nothing.
-            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            Err(error) => {
-                let hint = "a client that speaks MCP starts this; see `baton setup --list`";
-                return Err(Failure::failed(format!("no session began: {error}"), hint));
-            }
-        };
-        let ended = session.waiting().await;
-        ended.map(drop).map_err(|error| {
-            Failure::failed(format!("the session broke off: {error}"), "start it again")
+        baton_mcp::serve_stdio(Arc::new(desk)).await.map_err(|error| {
+            let hint = match &error {
+                SessionError::NotBegun(_) => {
+                    "a client that speaks MCP starts this; see `baton setup --list`"
+                }
+                SessionError::BrokeOff(_) => "start it again",
+            };
+            Failure::failed(error.to_string(), hint)
         })
     })
 }
@@ -158,25 +151,24 @@ async fn asked(remote: &Remote, ask: Ask) -> Result<Told, Unheard> {
 }
 
 impl Desk for Over {
-    async fn ask(&self, _: &Asker, ask: Ask) -> Result<Told, Unheard> {
-        asked(&self.agent, ask).await
+    fn ask<'a>(&'a self, _: &'a Asker, ask: Ask) -> BoxFuture<'a, Result<Told, Unheard>> {
+        asked(&self.agent, ask).boxed()
     }
 
-    async fn listen(
-        &self,
-        _: &Asker,
-        path: String,
-    ) -> Result<BoxStream<'static, io::Result<Bytes>>, Unheard> {
-        let body = self.agent.listen(&path).await.map_err(unheard)?;
-        let pieces = BodyStream::new(body).filter_map(async |frame| match frame {
-            Ok(frame) => frame.into_data().ok().map(Ok),
-            Err(error) => Some(Err(io::Error::other(error))),
-        });
-        Ok(pieces.boxed())
+    fn listen<'a>(&'a self, _: &'a Asker, path: String) -> BoxFuture<'a, Result<Pieces, Unheard>> {
+        async move {
+            let body = self.agent.listen(&path).await.map_err(unheard)?;
+            let pieces = BodyStream::new(body).filter_map(async |frame| match frame {
+                Ok(frame) => frame.into_data().ok().map(Ok),
+                Err(error) => Some(Err(io::Error::other(error))),
+            });
+            Ok(pieces.boxed())
+        }
+        .boxed()
     }
 
-    async fn as_person(&self, ask: Ask) -> Option<Result<Told, Unheard>> {
-        Some(asked(self.person.as_ref()?, ask).await)
+    fn as_person(&self, ask: Ask) -> BoxFuture<'_, Option<Result<Told, Unheard>>> {
+        async move { Some(asked(self.person.as_ref()?, ask).await) }.boxed()
     }
 
     fn has_person(&self) -> bool {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, Said, Talk};
+use crate::desk::{Said, Talk};
 use crate::holds::{Hold, Holds};
 use crate::log::Weight;
 use crate::schema;
@@ -24,13 +24,13 @@ use crate::server::Server;
 const LINE_CHARS_MAX: usize = 400;
 
 /// What one call has at hand.
-pub(crate) struct Call<'a, D> {
-    pub(crate) talk: Talk<'a, D>,
+pub(crate) struct Call<'a> {
+    pub(crate) talk: Talk<'a>,
     pub(crate) holds: &'a Holds,
     pub(crate) context: &'a RequestContext<RoleServer>,
 }
 
-impl<D: Desk> Call<'_, D> {
+impl Call<'_> {
     /// Remembers what was taken.
     fn took(&self, hold: Hold) {
         self.talk.desk.note(&self.holds.took(hold));
@@ -97,8 +97,8 @@ fn tool<I: JsonSchema, O: JsonSchema>(
 }
 
 /// Calls one by its name.
-pub(crate) async fn call<D: Desk>(
-    server: &Server<D>,
+pub(crate) async fn call(
+    server: &Server,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -148,7 +148,7 @@ pub(crate) async fn call<D: Desk>(
 }
 
 /// What the log says of a call: the person at the client follows it there, and reads no answers.
-fn course<D: Desk>(server: &Server<D>, tool: &str, said: Option<&Said>) -> (Weight, Value) {
+fn course(server: &Server, tool: &str, said: Option<&Said>) -> (Weight, Value) {
     match said {
         None => {
             let hints = server.get_tool(tool).and_then(|tool| tool.annotations);

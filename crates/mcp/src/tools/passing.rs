@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{Call, Done, Nature, Taken, line, tool, without_nothing};
 use crate::approval::{self, Answered, Questions, Seen, Word};
-use crate::desk::{Desk, Said};
+use crate::desk::Said;
 use crate::holds::Hold;
 
 /// How long a delegate has unless the sender says otherwise.
@@ -105,8 +105,8 @@ pub(super) enum Passed {
     Asks(InputRequiredResult),
 }
 
-pub(super) async fn hand_off<D: Desk>(
-    call: &Call<'_, D>,
+pub(super) async fn hand_off(
+    call: &Call<'_>,
     taken: Taken,
     questions: &Questions<Seen>,
     (answers, state): (Option<InputResponses>, Option<String>),
@@ -140,8 +140,8 @@ pub(super) async fn hand_off<D: Desk>(
 }
 
 /// A retry with a person's answer is about the handoff that was asked about, and never a new one.
-async fn second_round<D: Desk>(
-    call: &Call<'_, D>,
+async fn second_round(
+    call: &Call<'_>,
     questions: &Questions<Seen>,
     state: &str,
     answers: Option<&InputResponses>,
@@ -199,7 +199,7 @@ fn body(ask: HandOff, mode: Mode, hold: Option<&Hold>) -> Value {
 }
 
 /// Work that began with a delegation is held by whoever delegated.
-async fn remember_own<D: Desk>(call: &Call<'_, D>, answer: &Value) {
+async fn remember_own(call: &Call<'_>, answer: &Value) {
     let Some(workflow) = answer["workflow"].as_str() else { return };
     // If it cannot be read, the session must say the fence later.
     let inbox = call.talk.read("/v1/inbox").await.unwrap_or_default();
@@ -212,7 +212,7 @@ async fn remember_own<D: Desk>(call: &Call<'_, D>, answer: &Value) {
 }
 
 /// What the sender is told of its handoff, from what was recorded and where it stands now.
-async fn handed<D: Desk>(call: &Call<'_, D>, passed: &Value, told: Option<String>) -> Handed {
+async fn handed(call: &Call<'_>, passed: &Value, told: Option<String>) -> Handed {
     let id = |name: &str| passed[name].as_str().unwrap_or_default().to_owned();
     let handoff = id("handoff");
     let Ok(view) = call.talk.read(format!("/v1/handoffs/{handoff}")).await else {
@@ -246,7 +246,7 @@ struct Escalate {
     fence: Option<u64>,
 }
 
-pub(super) async fn escalate<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+pub(super) async fn escalate(call: &Call<'_>, taken: Taken) -> Result<Done, Said> {
     let ask: Escalate = taken.read()?;
     let hold = call.held(ask.work.as_deref(), ask.fence).await?;
     let mut pass = json!({
@@ -336,7 +336,7 @@ fn waited(view: &Value) -> Waited {
 
 /// Adds what is left to do: whoever began the work and has everything back must end it, or it is
 /// held for ever.
-async fn with_next<D: Desk>(call: &Call<'_, D>, mut waited: Waited) -> Waited {
+async fn with_next(call: &Call<'_>, mut waited: Waited) -> Waited {
     if waited.status == "pending" {
         return waited;
     }
@@ -359,7 +359,7 @@ async fn with_next<D: Desk>(call: &Call<'_, D>, mut waited: Waited) -> Waited {
     waited
 }
 
-pub(super) async fn get<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Waited, Said> {
+pub(super) async fn get(call: &Call<'_>, taken: Taken) -> Result<Waited, Said> {
     let Which { handoff } = taken.read()?;
     let handoff = call.talk.handoff(&handoff).await?;
     let mut view = call.talk.read(format!("/v1/handoffs/{handoff}")).await?;
@@ -375,7 +375,7 @@ pub(super) async fn get<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Wai
     Ok(with_next(call, waited).await)
 }
 
-pub(super) async fn wait<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Waited, Said> {
+pub(super) async fn wait(call: &Call<'_>, taken: Taken) -> Result<Waited, Said> {
     let ask: Wait = taken.read()?;
     let handoff = call.talk.handoff(&ask.handoff).await?;
     let seconds = ask.seconds.unwrap_or(WAIT_SECONDS).min(WAIT_SECONDS_MAX);
@@ -400,7 +400,7 @@ pub(super) async fn wait<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Wa
 }
 
 /// Shows whoever waits that it is still waited, if it asked to be shown.
-async fn sign<D: Desk>(call: &Call<'_, D>, waited: Duration, of: u64, now: &Waited) {
+async fn sign(call: &Call<'_>, waited: Duration, of: u64, now: &Waited) {
     let Some(token) = call.context.meta.get_progress_token() else { return };
     let mut sign = ProgressNotificationParam::new(token, waited.as_secs_f64());
     sign.total = Some(of as f64);
@@ -416,7 +416,7 @@ struct Cancel {
     reason: String,
 }
 
-pub(super) async fn cancel<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+pub(super) async fn cancel(call: &Call<'_>, taken: Taken) -> Result<Done, Said> {
     let Cancel { handoff, reason } = taken.read()?;
     let handoff = call.talk.handoff(&handoff).await?;
     let body = json!({ "handoff": handoff, "reason": reason });

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Call, Done, Nature, Taken, tool};
-use crate::desk::{Desk, Said, Unheard};
+use crate::desk::{Said, Unheard};
 
 /// Agents that one answer names.
 const AGENTS_MAX: usize = 50;
@@ -50,7 +50,7 @@ struct Agent {
     description: Option<String>,
 }
 
-pub(super) async fn agents<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Found, Said> {
+pub(super) async fn agents(call: &Call<'_>, taken: Taken) -> Result<Found, Said> {
     let Find { capability } = taken.read()?;
     let all = call.talk.read("/v1/agents").await?;
     let all = all.as_array().into_iter().flatten().map(agent);
@@ -91,7 +91,7 @@ pub(super) struct Locked {
     workflow: String,
 }
 
-pub(super) async fn lock<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Locked, Said> {
+pub(super) async fn lock(call: &Call<'_>, taken: Taken) -> Result<Locked, Said> {
     let ask: Lock = taken.read()?;
     let hold = call.held(ask.work.as_deref(), ask.fence).await?;
     let paths = files(call, &ask.paths)?;
@@ -114,7 +114,7 @@ struct Unlock {
     fence: Option<u64>,
 }
 
-pub(super) async fn unlock<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+pub(super) async fn unlock(call: &Call<'_>, taken: Taken) -> Result<Done, Said> {
     let ask: Unlock = taken.read()?;
     let hold = call.held(ask.work.as_deref(), ask.fence).await?;
     let paths = files(call, &ask.paths.unwrap_or_default())?;
@@ -123,7 +123,7 @@ pub(super) async fn unlock<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<
 }
 
 /// The names that the files have in the workspace.
-fn files<D: Desk>(call: &Call<'_, D>, paths: &[String]) -> Result<Vec<String>, Said> {
+fn files(call: &Call<'_>, paths: &[String]) -> Result<Vec<String>, Said> {
     let named = paths.iter().map(|path| call.talk.desk.file(path));
     let bad = |why: Unheard| Said::new("bad-input", why.sentence, why.hint);
     named.collect::<Result<_, _>>().map_err(bad)
@@ -137,7 +137,7 @@ struct Set {
     fence: Option<u64>,
 }
 
-pub(super) async fn set<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+pub(super) async fn set(call: &Call<'_>, taken: Taken) -> Result<Done, Said> {
     let ask: Set = taken.read()?;
     let hold = call.held(ask.work.as_deref(), ask.fence).await?;
     let body = json!({
@@ -168,7 +168,7 @@ enum Kind {
     ReviewComment,
 }
 
-pub(super) async fn add<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+pub(super) async fn add(call: &Call<'_>, taken: Taken) -> Result<Done, Said> {
     let ask: Add = taken.read()?;
     let hold = call.held(ask.work.as_deref(), ask.fence).await?;
     let mut artifact = json!({ "path": ask.path, "type": ask.kind.unwrap_or_default() });

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Call, Done, Line, Nature, Taken, line, tool, without_nothing};
-use crate::desk::{Desk, Said};
+use crate::desk::Said;
 use crate::holds::Hold;
 
 /// Handoffs that are tried when none is named.
@@ -67,7 +67,7 @@ struct Holding {
     due: Option<String>,
 }
 
-pub(super) async fn inbox<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Inbox, Said> {
+pub(super) async fn inbox(call: &Call<'_>, taken: Taken) -> Result<Inbox, Said> {
     let Nothing {} = taken.read()?;
     let view = call.talk.read("/v1/inbox").await?;
     let all = |name: &str| view[name].as_array().cloned().unwrap_or_default();
@@ -114,7 +114,7 @@ pub(super) struct Accepted {
     package: Value,
 }
 
-pub(super) async fn accept<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Accepted, Said> {
+pub(super) async fn accept(call: &Call<'_>, taken: Taken) -> Result<Accepted, Said> {
     let Accept { handoff } = taken.read()?;
     let (handoff, answer) = match handoff {
         Some(handoff) => {
@@ -154,7 +154,7 @@ pub(super) async fn accept<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<
 const ALREADY: &str = "already-accepted";
 
 /// The hold that a handoff brought to this agent before.
-async fn held_already<D: Desk>(call: &Call<'_, D>, handoff: &str) -> Option<Value> {
+async fn held_already(call: &Call<'_>, handoff: &str) -> Option<Value> {
     let inbox = call.talk.read("/v1/inbox").await.ok()?;
     let mut held = inbox["holding"].as_array()?.iter();
     held.find(|hold| hold["handoff"] == handoff).cloned()
@@ -162,7 +162,7 @@ async fn held_already<D: Desk>(call: &Call<'_, D>, handoff: &str) -> Option<Valu
 
 /// Takes the most urgent of those that wait. Another session of the same agent may be quicker; then
 /// the next one is tried.
-async fn accept_first<D: Desk>(call: &Call<'_, D>) -> Result<(String, Value), Said> {
+async fn accept_first(call: &Call<'_>) -> Result<(String, Value), Said> {
     let inbox = call.talk.read("/v1/inbox").await?;
     let waiting = inbox["waiting"].as_array().into_iter().flatten();
     let queued = inbox["queued"].as_array().map_or(0, Vec::len);
@@ -192,7 +192,7 @@ struct Reject {
     reason: String,
 }
 
-pub(super) async fn reject<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+pub(super) async fn reject(call: &Call<'_>, taken: Taken) -> Result<Done, Said> {
     let Reject { handoff, reason } = taken.read()?;
     let handoff = call.talk.handoff(&handoff).await?;
     let body = json!({ "handoff": handoff, "reason": reason });
@@ -208,7 +208,7 @@ struct Defer {
     r#for: Option<String>,
 }
 
-pub(super) async fn defer<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+pub(super) async fn defer(call: &Call<'_>, taken: Taken) -> Result<Done, Said> {
     let Defer { handoff, reason, r#for: span } = taken.read()?;
     let handoff = call.talk.handoff(&handoff).await?;
     let mut body = json!({ "handoff": handoff, "reason": reason });
@@ -230,7 +230,7 @@ struct Progress {
     fence: Option<u64>,
 }
 
-pub(super) async fn progress<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+pub(super) async fn progress(call: &Call<'_>, taken: Taken) -> Result<Done, Said> {
     let Progress { note, percent, work, fence } = taken.read()?;
     let hold = call.held(work.as_deref(), fence).await?;
     let mut body = json!({ "workflow": hold.workflow, "fence": hold.fence, "note": note });
@@ -261,7 +261,7 @@ enum Status {
     Failed,
 }
 
-pub(super) async fn give_back<D: Desk>(call: &Call<'_, D>, taken: Taken) -> Result<Done, Said> {
+pub(super) async fn give_back(call: &Call<'_>, taken: Taken) -> Result<Done, Said> {
     let ask: GiveBack = taken.read()?;
     let hold = call.held(ask.work.as_deref(), ask.fence).await?;
     let returns = match &hold.handoff {

@@ -1,0 +1,32 @@
+//! A session over standard input and output. It is here and not where it is started, so that all of
+//! it lies together: pages of the program that a session does not need stay out of its memory.
+
+use std::sync::Arc;
+
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use tokio::task::JoinError;
+
+use crate::{Desk, Server};
+
+/// Why a session did not go on until the client left.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// Nobody said what a client of MCP says first.
+    #[error("no session began: {0}")]
+    NotBegun(Box<ServerInitializeError>),
+    /// It ended in the middle.
+    #[error("the session broke off: {0}")]
+    BrokeOff(JoinError),
+}
+
+/// Holds a session at this desk until the client leaves.
+pub async fn serve_stdio(desk: Arc<dyn Desk>) -> Result<(), SessionError> {
+    let session = match Server::new(desk).serve(rmcp::transport::stdio()).await {
+        Ok(session) => session,
+        // A client that leaves before it said anything wanted nothing.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(SessionError::NotBegun(Box::new(error))),
+    };
+    session.waiting().await.map(drop).map_err(SessionError::BrokeOff)
+}
