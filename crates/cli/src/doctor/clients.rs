@@ -57,6 +57,11 @@ fn state(site: &Site) -> Result<Option<Finding>, Failure> {
         let hint = format!("run `baton setup {name}{option}` again");
         return Ok(Some(Finding::problem(CHECK, sentence, hint)));
     }
+    let unread: Vec<_> = found.iter().filter_map(|(it, _)| it.unread.clone()).collect();
+    if known && !unread.is_empty() {
+        let hint = "take out what is not plain JSON: it leaves out the whole file".to_owned();
+        return Ok(Some(Finding::problem(CHECK, unread.join("; "), hint)));
+    }
     if lacking.is_empty() {
         return Ok(Some(Finding::ok(CHECK, format!("{name} is set up {whole}"))));
     }

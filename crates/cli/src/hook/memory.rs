@@ -23,6 +23,8 @@ const SESSIONS_MAX: usize = 1_000;
 const LIVES: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often an agent says that it is there.
 const BEAT_EVERY: Duration = Duration::from_secs(10);
+/// How often a packet is kept for a program that says it may compact and mostly does not.
+const PACK_EVERY: Duration = Duration::from_secs(10 * 60);
 /// Characters of a session's name that count.
 const NAME_MAX: usize = 64;
 
@@ -114,6 +116,12 @@ impl Notebook {
         // The session is seen to live, too.
         let lives = touch(&self.folder, &self.folder.join(&self.name), false);
         beat && lives
+    }
+
+    /// Whether it is time to keep another packet. Whoever asks first keeps it.
+    pub(super) fn packs(&self) -> bool {
+        let path = self.folder.join("packed");
+        age(&path).is_none_or(|age| age >= PACK_EVERY) && touch(&self.folder, &path, true)
     }
 
     fn all(&self) -> Vec<(PathBuf, Duration)> {

@@ -19,6 +19,10 @@ use crate::show::time::now;
 use crate::verbs::keep_own;
 use crate::workspace::{Workspace, current_folder};
 
+/// Bytes of a transcript from which on a program may want to compact it; that begins at some hundred
+/// thousand tokens.
+const LONG_BYTES: u64 = 512 * 1024;
+
 /// Set for the process that stays and keeps a packet.
 const STAYS: &str = "BATON_HOOK_STAYS";
 
@@ -52,6 +56,8 @@ impl Scene {
     pub(super) fn play(&self) -> Said {
         match (self.moment, self.told.end) {
             (Moment::SessionStart, _) => self.greet(),
+            // Only what a person says is heard by the one whom they speak to.
+            (Moment::UserPrompt, _) if self.told.unspoken => self.live(),
             (Moment::UserPrompt, _) => self.notify(),
             (Moment::PreToolUse, _) => self.guard(),
             (Moment::PostToolUse, _) => self.note_act(),
@@ -84,6 +90,11 @@ impl Scene {
         }
     }
 
+    fn live(&self) -> Said {
+        self.beat();
+        Said::Nothing
+    }
+
     fn note_act(&self) -> Said {
         if self.told.acts {
             let mut memory = self.notebook.read();
@@ -104,6 +115,9 @@ impl Scene {
         self.beat();
         let folder = self.folder();
         let transcript = self.told.transcript.as_deref().filter(|path| path.is_file());
+        if self.told.perhaps && !self.is_worth_it(transcript) {
+            return Said::Nothing;
+        }
         let stays = std::env::var_os(STAYS).is_some() || is_traced();
         if !stays && self.leave_behind(&folder, transcript).is_ok() {
             return Said::Nothing;
@@ -113,6 +127,12 @@ impl Scene {
             Err(failure) => trace(&failure.sentence),
         }
         Said::Nothing
+    }
+
+    /// Whether there is enough to forget, and none was kept of late.
+    fn is_worth_it(&self, transcript: Option<&Path>) -> bool {
+        let bytes = transcript.and_then(|path| path.metadata().ok()).map(|data| data.len());
+        bytes.is_none_or(|bytes| bytes >= LONG_BYTES) && self.notebook.packs()
     }
 
     /// Starts the same once more as a process that stays when this one has answered.
@@ -144,8 +164,7 @@ impl Scene {
     /// A subagent is progress of the work that its agent has in hand, if it is clear which.
     fn subagent(&self, what: &str) -> Said {
         let Some(name) = &self.told.subagent else {
-            self.beat();
-            return Said::Nothing;
+            return self.live();
         };
         let name: String = name.chars().take(80).collect();
         let note = format!("subagent {name} {what}").parse::<Text>().ok();

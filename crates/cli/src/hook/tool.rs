@@ -28,13 +28,14 @@ pub(crate) struct Edit {
 }
 
 /// Tools that only look, in the words of the different programs.
-const READERS: [&str; 22] = [
+const READERS: [&str; 26] = [
     "read",
     "read_file",
     "read_many_files",
     "glob",
     "grep",
     "grep_files",
+    "grep_search",
     "search_file_content",
     "ls",
     "list",
@@ -50,22 +51,33 @@ const READERS: [&str; 22] = [
     "todowrite",
     "todoread",
     "update_plan",
+    "write_todos",
+    "activate_skill",
+    "ask_user",
     "toolsearch",
 ];
 
 /// Whether a tool may have begun the work. Whoever cannot be told to only look, acts.
 pub(super) fn acts(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    let bare = lower.rsplit("__").next().unwrap_or(&lower);
-    let ours = lower.starts_with("mcp__baton__") || lower.starts_with("baton_");
-    !ours && !READERS.contains(&bare)
+    let ours = ["mcp__baton__", "mcp_baton_", "baton_"].iter().any(|it| lower.starts_with(it));
+    !ours && !READERS.contains(&bare(&lower))
+}
+
+/// The name that a tool has by itself. Those of MCP servers are `mcp__SERVER__TOOL`, and
+/// `mcp_SERVER_TOOL` in Gemini CLI.
+fn bare(name: &str) -> &str {
+    match (name.rsplit_once("__"), name.strip_prefix("mcp_")) {
+        (Some((_, tool)), _) => tool,
+        (None, Some(rest)) => rest.split_once('_').map_or(rest, |(_, tool)| tool),
+        (None, None) => name,
+    }
 }
 
 /// What a call of the tool `name` with `input` writes.
 pub(super) fn edit(name: &str, input: &Value) -> Edit {
-    // Tools of MCP servers are named `mcp__SERVER__TOOL`.
-    let bare = name.rsplit("__").next().unwrap_or(name).to_ascii_lowercase();
-    let mut files = match bare.as_str() {
+    let name = name.to_ascii_lowercase();
+    let mut files = match bare(&name) {
         "edit" | "write" | "multiedit" | "notebookedit" | "write_file" | "replace"
         | "edit_file" | "create_file" | "move_file" | "create" | "str_replace" | "insert" => {
             named(input)
@@ -168,6 +180,7 @@ mod tests {
             ("Bash", json!({ "command": shell }), "src/a.rs b.rs c.rs d.rs"),
             ("patch", json!({ "patch": diff }), "src/a.rs new.rs"),
             ("mcp__filesystem__write_file", json!({ "path": "m" }), "m"),
+            ("mcp_filesystem_write_file", json!({ "path": "m" }), "m"),
             ("mcp__fs__move_file", json!({ "path": "m", "destination": "n" }), "m n"),
             ("Bash", json!({ "command": "echo '--- a'" }), ""),
             ("Read", json!({ "file_path": "/w/a" }), ""),
@@ -179,6 +192,12 @@ mod tests {
         ];
         for (name, input, expected) in cases {
             assert_eq!(edit(name, &input).files.join(" "), expected, "{name} {input}");
+        }
+        for looks in ["Read", "grep_search", "mcp_baton_accept_handoff", "mcp__baton__list_inbox"] {
+            assert!(!acts(looks), "{looks}");
+        }
+        for does in ["Bash", "replace", "mcp_github_create_issue", "mcp__github__create_issue"] {
+            assert!(acts(does), "{does}");
         }
         let many: String = (0..1_000).map(|n| format!("*** Add File: {n}\n")).collect();
         assert_eq!(edit("apply_patch", &json!(many)).files.len(), FILES_MAX);

@@ -29,6 +29,8 @@ pub(crate) struct Done {
     pub(crate) path: PathBuf,
     pub(crate) what: &'static str,
     pub(crate) planned: Planned,
+    /// Why the client does not read it, though all of ours is in it.
+    pub(crate) unread: Option<String>,
 }
 
 /// What is to be done to one file.
@@ -39,6 +41,8 @@ struct Plan {
     text: String,
     /// What it was before, and the old entry if it stays as it is.
     original: Original,
+    /// Folders that another client's setup made for it: whoever goes last takes them away.
+    made: Vec<PathBuf>,
 }
 
 enum Original {
@@ -70,8 +74,9 @@ pub(crate) fn setup(site: &Site, wish: &Wish) -> Result<Vec<Done>, Failure> {
         }
     }
     let done = |plan: Plan| {
+        let unread = unread(site, &plan.piece, &plan.text);
         let Piece { path, what, .. } = plan.piece;
-        Done { path, what, planned: plan.planned }
+        Done { path, what, planned: plan.planned, unread }
     };
     Ok(plans.into_iter().map(done).collect())
 }
@@ -85,14 +90,23 @@ pub(crate) fn check(site: &Site, wish: &Wish) -> Result<Vec<(Done, Option<Failur
         let (path, what) = (piece.path.clone(), piece.what);
         let planned = Seen::look(&path, &site.shown(&path)).and_then(|seen| {
             let known = receipt.as_ref().and_then(|receipt| receipt.of(&seen.target));
-            decide(site, &piece, &seen, known).map(|(planned, _)| planned)
+            let (planned, text) = decide(site, &piece, &seen, known)?;
+            Ok((planned, unread(site, &piece, &text)))
         });
-        found.push(match planned {
-            Ok(planned) => (Done { path, what, planned }, None),
-            Err(failure) => (Done { path, what, planned: Planned::Write }, Some(failure)),
-        });
+        let (planned, unread, failure) = match planned {
+            Ok((planned, unread)) => (planned, unread, None),
+            Err(failure) => (Planned::Write, None, Some(failure)),
+        };
+        found.push((Done { path, what, planned, unread }, failure));
     }
     Ok(found)
+}
+
+/// Why the client will not read a file with this text.
+fn unread(site: &Site, piece: &Piece, text: &str) -> Option<String> {
+    let wrong = piece.edit.unread(text, site.client.takes())?;
+    let (shown, name) = (site.shown(&piece.path), site.client.name());
+    Some(format!("{name} cannot read {shown}: {wrong}"))
 }
 
 fn plan(
@@ -109,6 +123,10 @@ fn plan(
     let wrong = |wrong| refused(&shown, wrong);
     let current = seen.text.as_deref();
     let as_we_wrote = |entry: &Entry| current.is_some_and(|it| hash(it) == entry.wrote);
+    let shared = others.iter().find_map(|(_, folder, receipt)| {
+        receipt.of(&seen.target).filter(|entry| as_we_wrote(entry)).map(|it| (folder, it))
+    });
+    let made = shared.map(|(_, entry)| entry.made.clone()).unwrap_or_default();
     let original = match (planned, known, current) {
         (Planned::Kept, ..) => Original::NotOurs,
         (Planned::Same, Some(entry), _) => Original::Known(entry.clone()),
@@ -121,9 +139,6 @@ fn plan(
         (_, None, Some(text)) if piece.edit.touches(text).map_err(wrong)? => {
             // It was there before this setup: by another client's, whose receipt knows more, by a
             // colleague, or by the user's own hand. Then it is what taking back leads to.
-            let shared = others.iter().find_map(|(_, folder, receipt)| {
-                receipt.of(&seen.target).filter(|entry| as_we_wrote(entry)).map(|it| (folder, it))
-            });
             Original::Was(match shared {
                 Some((folder, entry)) => entry.original(folder)?,
                 None => Some(text.to_owned()),
@@ -131,7 +146,7 @@ fn plan(
         }
         (_, None | Some(_), current) => Original::Was(current.map(str::to_owned)),
     };
-    Ok(Plan { piece, seen, planned, text, original })
+    Ok(Plan { piece, seen, planned, text, original, made })
 }
 
 /// What a file should become.
@@ -170,7 +185,7 @@ fn record(
         let wrote = hash(&plan.text);
         let (path, target) = (plan.piece.path.clone(), plan.seen.target.clone());
         let made = old_entries.iter().find(|entry| entry.target == target);
-        let made = made.map(|entry| entry.made.clone()).unwrap_or_default();
+        let made = made.map_or_else(|| plan.made.clone(), |entry| entry.made.clone());
         let entry = match &plan.original {
             Original::NotOurs => continue,
             Original::Known(entry) if plan.planned == Planned::Same => entry.clone(),

@@ -22,6 +22,7 @@ pub(crate) use homes::Homes;
 pub(crate) use remove::{Fate, remove};
 pub(crate) use word::{Word, in_path};
 
+use self::edit::Taken;
 use self::receipt::Receipt;
 use crate::failure::{Exit, Failure};
 use crate::workspace::Workspace;
@@ -53,6 +54,17 @@ impl Client {
         self.name().parse().map_err(|error| {
             Failure::failed(format!("{}: {error}", self.name()), "name an agent with --agent")
         })
+    }
+
+    /// What it takes in its settings that is not JSON, as its program was seen to.
+    fn takes(self) -> Taken {
+        let (comments, trailing_commas, bom) = match self {
+            Self::ClaudeCode => (false, false, true),
+            Self::Codex => (false, false, false),
+            Self::Gemini => (true, false, false),
+            Self::OpenCode => (true, true, true),
+        };
+        Taken { comments, trailing_commas, bom }
     }
 
     /// What people type to start it.

@@ -155,6 +155,29 @@ proptest! {
 }
 
 #[test]
+fn a_file_that_its_client_cannot_read_is_told_although_we_can() {
+    let texts = ["{\n  // mine\n}\n", "{\n  \"a\": [1,],\n}\n", "\u{feff}{}\n", "{\"a\": 1}\n"];
+    let unread = [
+        (Client::ClaudeCode, ".mcp.json", [true, true, false, false]),
+        (Client::Codex, ".codex/hooks.json", [true, true, true, false]),
+        (Client::Gemini, ".gemini/settings.json", [false, true, true, false]),
+        (Client::OpenCode, "opencode.json", [false; 4]),
+    ];
+    for (client, file, expected) in unread {
+        for (text, expected) in texts.iter().zip(expected) {
+            let place = Place::new();
+            place.file(file, text);
+            let (site, wish) = (place.site(client, false), wish(client.name()));
+            let done = setup(&site, &wish).expect("a setup");
+            let told = done.iter().any(|it| it.unread.is_some());
+            assert_eq!(told, expected, "{client:?} {text}");
+            let found = check(&site, &wish).expect("a check");
+            assert_eq!(found.iter().any(|(it, _)| it.unread.is_some()), expected, "{client:?}");
+        }
+    }
+}
+
+#[test]
 fn what_the_user_changes_after_setup_stays() {
     let place = Place::new();
     place.file(".mcp.json", "{\n  \"mcpServers\": {\n    \"db\": {\"command\": \"db\"}\n  }\n}\n");

@@ -113,6 +113,7 @@ impl Made {
     fn run(self, site: &Site, wish: &Wish, out: Output) -> Result<(), Failure> {
         let done = setup::setup(site, wish)?;
         let mut warnings: Vec<_> = wish.word.warning.iter().cloned().collect();
+        warnings.extend(done.iter().filter_map(|it| it.unread.clone()));
         // The first session would do the same; a person who sets up hears at once if it cannot be.
         let known = self.workspace.as_ref().map(|it| Identity::made(it, Some(&wish.agent)));
         if let Some(Err(failure)) = known {
@@ -145,17 +146,23 @@ impl Made {
         warnings.iter().for_each(|warning| out.warn(warning));
         let name = site.client.name();
         let also = match (&site.scope, site.client) {
-            (_, Client::Codex) => "type /hooks in it once, and trust those of baton",
+            (_, Client::Codex) => "trust the hooks of baton when it asks, or type /hooks",
             (Scope::Project(_), Client::ClaudeCode) => "say yes when it asks about baton",
-            (_, Client::ClaudeCode) => "type /inbox in it",
-            (_, Client::Gemini | Client::OpenCode) => "ask it what waits in its inbox",
+            (_, Client::ClaudeCode | Client::Gemini | Client::OpenCode) => {
+                "ask it what waits in its inbox"
+            }
         };
         let global = if matches!(site.scope, Scope::Global) { " --global" } else { "" };
-        out.next(&[
+        let mut next = Vec::new();
+        if self.workspace.is_none() {
+            next.push("baton init    # in each project that Baton is for".to_owned());
+        }
+        next.extend([
             site.client.program().to_owned(),
             also.to_owned(),
             format!("baton setup {name}{global} --remove    # takes it all back"),
         ]);
+        out.next(&next);
         Ok(())
     }
 }
@@ -181,14 +188,15 @@ fn row(site: &Site, done: &Done, word: &str) -> Value {
 }
 
 fn check(site: &Site, wish: &Wish, is_workspace: bool, out: Output) -> Result<(), Failure> {
-    let mut missing = Vec::new();
+    let (mut missing, mut unread) = (Vec::new(), false);
     if !is_workspace && matches!(site.scope, Scope::Project(_)) {
         missing.push(json!({"shown": ".baton", "what": "the workspace"}));
     }
     for (done, why) in setup::check(site, wish)? {
-        if done.planned == Planned::Write {
+        if done.planned == Planned::Write || done.unread.is_some() {
             let mut row = row(site, &done, "missing");
-            row["why"] = json!(why.map(|failure| failure.sentence));
+            unread |= done.unread.is_some();
+            row["why"] = json!(why.map(|failure| failure.sentence).or(done.unread));
             missing.push(row);
         }
     }
@@ -221,7 +229,10 @@ fn check(site: &Site, wish: &Wish, is_workspace: bool, out: Output) -> Result<()
         Exit::Failure,
         "not-set-up",
         format!("{name} is not set up: {} of its files lack something", missing.len()),
-        format!("run `baton setup {name}{global}`"),
+        match unread {
+            true => format!("take out what {name} cannot read: it leaves out the whole file"),
+            false => format!("run `baton setup {name}{global}`"),
+        },
     ))
 }
 
@@ -270,8 +281,9 @@ fn list(homes: &Homes, workspace: Option<&Workspace>, out: Output) -> Result<(),
             let site = Site { client, scope, homes: homes.clone(), here };
             let wish = site.wish()?;
             let found = setup::check(&site, &wish)?;
-            let complete =
-                found.iter().all(|(it, why)| it.planned != Planned::Write && why.is_none());
+            let complete = found.iter().all(|(it, why)| {
+                it.planned != Planned::Write && why.is_none() && it.unread.is_none()
+            });
             Ok((complete, found.iter().map(|(it, _)| site.shown(&it.path)).collect()))
         };
         let project = workspace.map(|it| state(Scope::Project(it.root().to_owned())));

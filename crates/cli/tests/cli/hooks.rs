@@ -78,6 +78,25 @@ fn a_session_whose_work_was_taken_away_does_not_write_on() {
 }
 
 #[test]
+fn what_no_person_said_is_not_taken_for_a_persons_word() {
+    let bench = Bench::new();
+    let (work, fence, handoff) = bench.accepted("coder", "Add a login page");
+    bench.believes("coder", &[(&work, Some(&handoff), &fence)]);
+    let reason = ["--reason", "coder is silent"];
+    bench.desk.run(&[&["reassign", &handoff, "--to", "reviewer"][..], &reason].concat()).ok();
+    bench.delegate("coder", "Write the notes");
+    // The prompts of a subagent, and of the program itself when a task in the background is done.
+    for (client, prompt) in [("codex", "user-prompt-subagent"), ("claude-code", "user-prompt-task")]
+    {
+        assert_eq!(bench.hook(client, prompt, &[]), "", "{client}");
+        let said = bench.hook(client, "pre-tool-use", &[("FILE", "a.rs")]);
+        assert!(denied(client, &said).is_some(), "{client}: nobody has spoken yet");
+    }
+    let told = context(&bench.hook("codex", "user-prompt", &[])).expect("a notice");
+    assert!(told.contains("you no longer hold") && told.contains("1 new"), "{told}");
+}
+
+#[test]
 fn work_that_the_agent_gave_away_itself_is_not_taken_away() {
     let bench = Bench::new();
     let (work, fence, handoff) = bench.accepted("coder", "Add a login page");
@@ -192,6 +211,12 @@ fn a_subagent_is_progress_of_the_one_thing_in_hand() {
 fn a_packet_is_kept_before_the_context_is_lost_and_only_the_last_one() {
     let bench = Bench::new();
     let handoffs = bench.root().join(".baton/handoffs");
+    // Gemini CLI says so before each request; most are too short to be compressed.
+    let transcript = bench.root().join("session.json");
+    fs::write(&transcript, "{}").expect("a transcript");
+    let transcript = transcript.display().to_string();
+    assert_eq!(bench.hook("gemini", "pre-compact", &[("TRANSCRIPT", &transcript)]), "");
+    assert!(!handoffs.exists(), "nothing is about to be forgotten");
     for client in CLIENTS {
         assert_eq!(bench.hook(client, "pre-compact", &[]), "", "{client}");
     }
@@ -204,8 +229,10 @@ fn a_packet_is_kept_before_the_context_is_lost_and_only_the_last_one() {
     assert!(yaml[0].display().to_string().contains("handoff-coder-to-coder-"), "{yaml:?}");
     let told = context(&bench.hook("claude-code", "session-start", &[])).expect("a page");
     assert!(told.contains(".baton/handoffs/handoff-coder-to-coder-"), "{told}");
-    // Nobody waits for it.
     fs::remove_file(&yaml[0]).expect("a file");
+    assert_eq!(bench.hook("gemini", "pre-compact", &[]), "");
+    assert!(!yaml[0].exists(), "one was kept of late");
+    // Nobody waits for it.
     let none_yet = || {
         let all = fs::read_dir(&handoffs).expect("a folder").flatten();
         !all.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|e| e == "yaml"))

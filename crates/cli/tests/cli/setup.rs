@@ -118,16 +118,16 @@ const CLIENTS: [(&str, &[&str]); 4] = [
     (
         "gemini",
         &[
+            "project/.agents/skills/baton/SKILL.md",
             "project/.gemini/settings.json",
-            "project/.gemini/skills/baton/SKILL.md",
             "project/GEMINI.md",
         ],
     ),
     (
         "opencode",
         &[
+            "project/.agents/skills/baton/SKILL.md",
             "project/.opencode/plugins/baton.js",
-            "project/.opencode/skills/baton/SKILL.md",
             "project/AGENTS.md",
             "project/opencode.json",
         ],
@@ -223,8 +223,10 @@ fn a_users_own_settings_outlive_setup_and_removal() {
     let now = bench.read("project/.claude/settings.json");
     assert!(now.contains("--agent reviewer") && now.contains("// My rules."), "{now}");
     assert!(now.contains("\"command\": \"mine\"") && !now.contains("statusline"), "{now}");
+    // All of ours is there; only the program takes no comments, and then not the file either.
+    let why = bench.run(&["setup", "claude-code", "--check"]).fails(1);
+    assert!(why.contains("1 of its files") && why.contains("take out what"), "{why}");
     // The agent stays who it is until another is named.
-    bench.run(&["setup", "claude-code", "--check"]).ok();
     bench.run(&["setup", "claude-code", "--agent", "writer"]).ok();
     assert!(!bench.read("project/.claude/settings.json").contains("reviewer"));
     bench.run(&["setup", "claude-code", "--remove"]).ok();

@@ -14,7 +14,8 @@ pub(super) fn is_known(form: &Value) -> bool {
 }
 
 pub(super) fn read(form: &Value) -> Told {
-    plain(form)
+    // It tells before it looks whether there is anything to compress: with every request.
+    Told { perhaps: true, ..plain(form) }
 }
 
 pub(super) fn answer(moment: Moment, said: &Said) -> Option<Value> {

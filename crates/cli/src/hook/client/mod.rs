@@ -99,6 +99,10 @@ pub(crate) struct Told {
     /// Whether the session itself is over, and not only a turn of it.
     pub(crate) end: Option<End>,
     pub(crate) subagent: Option<String>,
+    /// Whether a prompt came from no person: it is a subagent's, or the program's own.
+    pub(crate) unspoken: bool,
+    /// Whether it may be about to compact its context, and mostly is not.
+    pub(crate) perhaps: bool,
 }
 
 /// How a session ended.
@@ -153,6 +157,9 @@ impl Program {
     }
 }
 
+/// How Claude Code begins what it says itself, when a task in the background is done.
+const OWN_PROMPT: &str = "<task-notification>";
+
 /// The fields that all of them have in the same place.
 fn plain(form: &Value) -> Told {
     let text = |name: &str| form.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -171,5 +178,8 @@ fn plain(form: &Value) -> Told {
             Some(_) | None => End::Left,
         }),
         subagent: text("agent_type").or_else(|| text("agent_name")).map(str::to_owned),
+        unspoken: text("agent_id").is_some()
+            || text("prompt").is_some_and(|prompt| prompt.starts_with(OWN_PROMPT)),
+        perhaps: false,
     }
 }

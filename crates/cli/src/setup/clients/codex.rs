@@ -2,14 +2,17 @@
 
 use super::super::edit::{Edit, toml};
 use super::super::{Client, Scope, Site, Wish};
-use super::{Hook, Piece, block, server_args, skill};
+use super::{Hook, Piece, block, server_args, shared_skill};
 
 /// Seconds that a hook may take; each is done in a few milliseconds, or gives up.
 const SECONDS: u32 = 5;
 /// A packet is made from a whole transcript.
 const PACKET_SECONDS: u32 = 30;
-/// The tools that change files; Codex knows its patches by the other two names as well.
-const EDITORS: &str = "apply_patch|Edit|Write";
+/// It gives the end of a session no more, and complains about hooks that ask for it.
+const END_SECONDS: u32 = 3;
+/// The tools that change files; Codex knows its patches by two other names as well, and takes them
+/// through the shell, too.
+const EDITORS: &str = "apply_patch|Edit|Write|Bash";
 
 const HOOKS: [Hook; 9] = [
     hook("SessionStart", "session-start", None),
@@ -19,7 +22,7 @@ const HOOKS: [Hook; 9] = [
     Hook { timeout: PACKET_SECONDS, ..hook("PreCompact", "pre-compact", None) },
     hook("Stop", "stop", None),
     // Older ones do not know it and pass over it.
-    Hook { timeout: PACKET_SECONDS, ..hook("SessionEnd", "stop", None) },
+    Hook { timeout: END_SECONDS, ..hook("SessionEnd", "stop", None) },
     hook("SubagentStart", "subagent-start", None),
     hook("SubagentStop", "subagent-stop", None),
 ];
@@ -29,12 +32,9 @@ const fn hook(event: &'static str, ours: &'static str, matcher: Option<&'static 
 }
 
 pub(super) fn pieces(site: &Site, wish: &Wish) -> Vec<Piece> {
-    let (folder, memory, skills) = match &site.scope {
-        Scope::Project(root) => (root.join(".codex"), root.clone(), root.join(".agents/skills")),
-        Scope::Global => {
-            let folder = site.homes.codex.clone();
-            (folder.clone(), folder, site.homes.home.join(".agents/skills"))
-        }
+    let (folder, memory) = match &site.scope {
+        Scope::Project(root) => (root.join(".codex"), root.clone()),
+        Scope::Global => (site.homes.codex.clone(), site.homes.codex.clone()),
     };
     let server = toml::Server {
         among: "mcp_servers",
@@ -50,6 +50,6 @@ pub(super) fn pieces(site: &Site, wish: &Wish) -> Vec<Piece> {
         },
         Piece { path: folder.join("hooks.json"), what: "hooks", edit: Edit::Json(hooks) },
         block(memory.join("AGENTS.md")),
-        skill(skills),
+        shared_skill(site, &site.homes.home),
     ]
 }

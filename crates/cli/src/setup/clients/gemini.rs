@@ -2,7 +2,7 @@
 
 use super::super::edit::Edit;
 use super::super::{Client, Scope, Site, Wish};
-use super::{Hook, Piece, block, server, skill};
+use super::{Hook, Piece, block, server, shared_skill};
 
 /// Milliseconds that a hook may take; each is done in a few, or gives up.
 const MILLISECONDS: u32 = 5_000;
@@ -31,6 +31,8 @@ pub(super) fn pieces(site: &Site, wish: &Wish) -> Vec<Piece> {
         Scope::Project(root) => (root.join(".gemini"), root.clone()),
         Scope::Global => (site.homes.gemini.clone(), site.homes.gemini.clone()),
     };
+    // It may have been told another home.
+    let home = site.homes.gemini.parent().unwrap_or(&site.homes.home);
     let mut settings = vec![server(wish)];
     settings.extend(HOOKS.iter().map(|hook| hook.slot(Client::Gemini, wish)));
     vec![
@@ -40,6 +42,6 @@ pub(super) fn pieces(site: &Site, wish: &Wish) -> Vec<Piece> {
             edit: Edit::Json(settings),
         },
         block(memory.join("GEMINI.md")),
-        skill(folder.join("skills")),
+        shared_skill(site, home),
     ]
 }

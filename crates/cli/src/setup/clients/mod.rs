@@ -7,12 +7,12 @@ mod opencode;
 #[cfg(test)]
 pub(crate) mod samples;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::edit::Edit;
 use super::edit::json::Slot;
 use super::edit::node::Node;
-use super::{Client, Site, Wish};
+use super::{Client, Scope, Site, Wish};
 
 /// One file, and what of ours belongs into it.
 #[derive(Clone, Debug)]
@@ -41,6 +41,14 @@ const SKILL: &str = include_str!("../templates/skill.md");
 
 fn block(path: PathBuf) -> Piece {
     Piece { path, what: "what every session is told", edit: Edit::Block(BLOCK) }
+}
+
+/// The skill where several clients look for it: each of its own would be found twice by some.
+fn shared_skill(site: &Site, home: &Path) -> Piece {
+    skill(match &site.scope {
+        Scope::Project(root) => root.join(".agents/skills"),
+        Scope::Global => home.join(".agents/skills"),
+    })
 }
 
 fn skill(skills: PathBuf) -> Piece {

@@ -4,7 +4,7 @@ use super::super::edit::Edit;
 use super::super::edit::json::Slot;
 use super::super::edit::node::{Node, quoted};
 use super::super::{Scope, Site, Wish};
-use super::{Piece, block, server_args, skill};
+use super::{Piece, block, server_args, shared_skill};
 
 const PLUGIN: &str = include_str!("../templates/opencode-plugin.js");
 
@@ -38,6 +38,6 @@ pub(super) fn pieces(site: &Site, wish: &Wish) -> Vec<Piece> {
             edit: Edit::Whole(plugin),
         },
         block(memory.join("AGENTS.md")),
-        skill(folder.join("skills")),
+        shared_skill(site, &site.homes.home),
     ]
 }

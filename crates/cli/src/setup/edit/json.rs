@@ -9,9 +9,9 @@ use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::Wrong;
 use super::node::{Layout, Node, quoted};
 use super::splice::{self, Container};
+use super::{Taken, Wrong};
 
 /// The name of our server.
 pub(crate) const SERVER: &str = "baton";
@@ -367,10 +367,19 @@ fn root<T>(text: &str, ask: impl FnOnce(Option<&Object<'_>>) -> T) -> Result<T, 
     }
 }
 
+/// Whether a client that takes no more than this can read the text.
+pub(super) fn fits(text: &str, taken: Taken) -> Result<(), Wrong> {
+    parse_as(text, taken).map(drop)
+}
+
 fn parse(text: &str) -> Result<Option<Value<'_>>, Wrong> {
+    parse_as(text, Taken { comments: true, trailing_commas: true, bom: true })
+}
+
+fn parse_as(text: &str, taken: Taken) -> Result<Option<Value<'_>>, Wrong> {
     let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
+        allow_comments: taken.comments,
+        allow_trailing_commas: taken.trailing_commas,
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
         allow_single_quoted_strings: false,

@@ -32,6 +32,15 @@ impl fmt::Display for Wrong {
     }
 }
 
+/// What a client takes in JSON that is not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) comments: bool,
+    pub(crate) trailing_commas: bool,
+    /// The mark that some editors put before the first character.
+    pub(crate) bom: bool,
+}
+
 /// What of ours belongs into one file.
 #[derive(Clone, Debug)]
 pub(crate) enum Edit {
@@ -76,6 +85,18 @@ impl Edit {
         };
         let ours_alone = before.is_none() && left != bare && left.trim().is_empty();
         Ok(if ours_alone { None } else { Some(format!("{bom}{left}")) })
+    }
+
+    /// Why a client that takes no more than this cannot read the text, though we can.
+    pub(crate) fn unread(&self, text: &str, taken: Taken) -> Option<Wrong> {
+        let (bom, bare) = split_bom(text);
+        match self {
+            Self::Json(_) if !bom.is_empty() && !taken.bom => {
+                Some(Wrong::at(text, 0, "there is a byte order mark"))
+            }
+            Self::Json(_) => json::fits(bare, taken).err(),
+            Self::Toml(_) | Self::Block(_) | Self::Whole(_) => None,
+        }
     }
 
     /// Whether anything in the text is ours, be it up to date or not.

@@ -8,6 +8,8 @@ import { spawn } from "node:child_process"
 const program = "PROGRAM"
 const agent = "AGENT"
 const LIMIT_MS = 5000
+// It has no names for them.
+const SUBAGENT = { agent_type: "task" }
 const EDITORS = new Set(["edit", "write", "patch", "multiedit", "apply_patch"])
 
 // Baton reads one JSON object and answers with nothing, or with one of "deny" (do not run the tool),
@@ -40,27 +42,34 @@ function ask(event, about) {
   })
 }
 
-// What each session has been told; it is told again with every request, as a system prompt is.
+// What each session has been told; it is told again with every request, as a system prompt is. What a
+// subagent's session does, its parent does: it is not told anything, and leaves no trace of its own.
 function memory(cwd) {
   const told = new Map()
+  const parents = new Map()
   const about = (name, session, more = {}) => ({
     hook_event_name: name,
-    session_id: session,
+    session_id: parents.get(session) ?? session,
     cwd,
     ...more,
   })
+  const adopt = (child, parent) => parents.set(child, parents.get(parent) ?? parent)
+  const isChild = (session) => parents.has(session)
   const hear = async (session, event, name) => {
     const { context } = await ask(event, about(name, session))
     if (context) told.set(session, [...(told.get(session) ?? []), context].slice(-5))
   }
   const begin = async (session) => {
-    if (!session || told.has(session)) return
+    if (!session || told.has(session) || isChild(session)) return
     told.set(session, [])
     await hear(session, "session-start", "SessionStart")
   }
-  const forget = (session) => told.delete(session)
+  const forget = (session) => {
+    told.delete(session)
+    return parents.delete(session)
+  }
   const texts = (session) => told.get(session) ?? []
-  return { about, hear, begin, forget, texts }
+  return { about, adopt, isChild, hear, begin, forget, texts }
 }
 
 async function before(about, session, tool, input) {
@@ -75,10 +84,10 @@ const after = (about, session, tool, input) =>
 
 // OpenCode 1
 async function server({ client, directory }) {
-  const { about, hear, begin, forget, texts } = memory(directory)
-  const children = new Set()
+  const { about, adopt, isChild, hear, begin, forget, texts } = memory(directory)
   return {
     "chat.message": async ({ sessionID }) => {
+      if (isChild(sessionID)) return
       await begin(sessionID)
       await hear(sessionID, "user-prompt", "UserPromptSubmit")
     },
@@ -96,18 +105,17 @@ async function server({ client, directory }) {
       const { sessionID, info } = event.properties ?? {}
       const session = sessionID ?? info?.id
       if (event.type === "session.created" && info?.parentID) {
-        children.add(session)
-        await ask("subagent-start", about("SubagentStart", session))
+        adopt(session, info.parentID)
+        await ask("subagent-start", about("SubagentStart", session, SUBAGENT))
+      } else if (event.type === "session.idle" && isChild(session)) {
+        await ask("subagent-stop", about("SubagentStop", session, SUBAGENT))
       } else if (event.type === "session.idle") {
-        const child = children.has(session)
-        const [verb, name] = child ? ["subagent-stop", "SubagentStop"] : ["stop", "Stop"]
-        const { go_on } = await ask(verb, about(name, session))
+        const { go_on } = await ask("stop", about("Stop", session))
         // Not awaited: the answer to it is a turn of its own, which ends with this event again.
         const body = { parts: [{ type: "text", text: go_on }] }
         if (go_on) client.session.prompt({ path: { id: session }, body }).catch(() => {})
       } else if (event.type === "session.deleted") {
-        forget(session)
-        if (!children.delete(session)) await ask("stop", about("SessionEnd", session))
+        if (!forget(session)) await ask("stop", about("SessionEnd", session))
       }
     },
   }

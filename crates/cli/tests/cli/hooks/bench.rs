@@ -50,7 +50,11 @@ impl Bench {
     #[track_caller]
     pub(super) fn hook(&self, client: &str, event: &str, words: &[(&str, &str)]) -> String {
         let sample = self.sample(client, event, words);
-        let verb = if event == "session-end" { "stop" } else { event };
+        let verb = match event {
+            "session-end" => "stop",
+            "user-prompt-subagent" | "user-prompt-task" => "user-prompt",
+            event => event,
+        };
         let args = ["hook", verb, "--agent", "coder", "--client", client];
         // What would go on in the background is done when the hook ends.
         silent(self.feed(&args, sample.as_bytes(), &[("BATON_HOOK_STAYS", "1")]))
