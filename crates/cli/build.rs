@@ -1,9 +1,10 @@
 //! Links the binary so that its loader has less to read.
 //!
-//! The tables of vtables and strings hold some 60 000 addresses that are set at every start. Packed
-//! they take 30 kB instead of 1.4 MB, which every process would read and keep mapped: each hook, each
-//! MCP session. Loaders know the packed form since glibc 2.36; where the one that is here is older,
-//! or another one will run the binary, they stay as they are.
+//! Tables of functions and texts hold some 60 000 addresses that are set at every start. Packed
+//! they take 30 kB instead of 1.4 MB, which every process would read and keep mapped: each hook,
+//! each MCP session. Loaders know the packed form since glibc 2.36. Where the one that is here is
+//! older they stay as they are; so they do with BATON_PORTABLE=1, for a binary that is to run
+//! elsewhere.
 
 use std::env;
 use std::process::Command;
@@ -12,9 +13,10 @@ const GLIBC_THAT_UNPACKS: (u32, u32) = (2, 36);
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=BATON_PORTABLE");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     let glibc = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
-    let runs_here = env::var("HOST") == env::var("TARGET");
+    let runs_here = env::var("HOST") == env::var("TARGET") && env::var("BATON_PORTABLE").is_err();
     if glibc && runs_here && version().is_some_and(|version| version >= GLIBC_THAT_UNPACKS) {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }

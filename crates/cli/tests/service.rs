@@ -274,17 +274,17 @@ fn one_token_does_not_take_every_connection_to_wait_on() {
 
 #[test]
 fn a_batch_is_no_way_around_the_pace() {
-    let service = Service::paced(&[], 100);
+    let service = Service::paced(&[], 50);
     let operator = service.token(&["--operator"]);
     let line = r#"{"command":{"start":{"title":"a page"}}}"#;
-    let lines = format!("{line}\n").repeat(250);
+    let lines = format!("{line}\n").repeat(200);
     let batch = Request::post("/v1/batch", &lines).by(&operator);
     let begun = std::time::Instant::now();
     let answer = service.ask(&batch.with("content-type", "application/x-ndjson"));
     let done = answer.body.lines().filter(|line| line.contains(r#""status":200"#)).count();
-    assert_eq!(done, 250, "nobody has to ask again");
+    assert_eq!(done, 200, "nobody has to ask again");
     // Two seconds' worth come at once, and the rest as fast as they would alone.
-    assert!(begun.elapsed().as_millis() >= 400, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_millis() >= 1_900, "{:?}", begun.elapsed());
 }
 
 #[test]

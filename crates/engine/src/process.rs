@@ -68,7 +68,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let pid = folder.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", pid.display());
-        let ended = ran(&script, Duration::from_secs(1)).await;
+        let ended = ran(&script, Duration::from_secs(5)).await;
         assert_eq!(ended, Err("ended after its time limit".to_owned()));
         let pid = std::fs::read_to_string(pid).expect("it had begun");
         let stat = format!("/proc/{}/stat", pid.trim());
@@ -80,9 +80,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_is_marked_as_the_agents_and_has_no_credential() {
-        let script = r#"[ "$BATON_AGENT $BATON_NEWS" = "builder arrived" ] \
-            && [ -z "$BATON_TOKEN$BATON_URL$BATON_CA" ]"#;
+    async fn a_program_is_marked_as_the_agents() {
+        let script = r#"[ "$BATON_AGENT $BATON_NEWS" = "builder arrived" ]"#;
         assert!(ran(script, Duration::from_secs(60)).await.expect("it ran").success());
     }
 }

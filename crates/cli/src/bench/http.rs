@@ -73,10 +73,10 @@ pub(crate) struct Report {
 }
 
 const METHOD: &str = "the coordinator is a second process on 127.0.0.1, every caller a connection \
-    that is kept and has its own agents and tokens; a life cycle is 4 requests to /v1/commands with \
-    Prefer: return=minimal, no batch, no TLS; the empty route is GET /v1/ping, asked by the same generator in slices of a \
-    second that alternate; sync is 1 KiB written to a pre-written file and fdatasync, between the \
-    slices";
+    that is kept and has its own agents and tokens; a life cycle is 4 requests to /v1/commands \
+    with Prefer: return=minimal, no batch, no TLS; the empty route is GET /v1/ping, asked by the \
+    same generator in slices of a second that alternate; sync is 1 KiB written to a pre-written \
+    file and fdatasync, between the slices";
 
 fn broken(why: impl std::fmt::Display) -> BenchError {
     BenchError::Baton(why.to_string())

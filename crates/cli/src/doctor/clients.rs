@@ -59,7 +59,7 @@ fn state(site: &Site) -> Result<Option<Finding>, Failure> {
     }
     let unread: Vec<_> = found.iter().filter_map(|(it, _)| it.unread.clone()).collect();
     if known && !unread.is_empty() {
-        let hint = "take out what is not plain JSON: it leaves out the whole file".to_owned();
+        let hint = "take that out: it leaves out the whole file".to_owned();
         return Ok(Some(Finding::problem(CHECK, unread.join("; "), hint)));
     }
     if lacking.is_empty() {

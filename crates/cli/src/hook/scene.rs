@@ -19,8 +19,8 @@ use crate::show::time::now;
 use crate::verbs::keep_own;
 use crate::workspace::{Workspace, current_folder};
 
-/// Bytes of a transcript from which on a program may want to compact it; that begins at some hundred
-/// thousand tokens.
+/// Bytes of a transcript from which on a program may want to compact it; that begins at some
+/// hundred thousand tokens.
 const LONG_BYTES: u64 = 512 * 1024;
 
 /// Set for the process that stays and keeps a packet.
@@ -61,6 +61,7 @@ impl Scene {
             (Moment::UserPrompt, _) => self.notify(),
             (Moment::PreToolUse, _) => self.guard(),
             (Moment::PostToolUse, _) => self.note_act(),
+            (Moment::PreCompact, _) if self.told.perhaps && !self.is_worth_it() => self.live(),
             (Moment::PreCompact, _) => self.save(),
             (Moment::Stop, None) => self.stop(),
             (Moment::Stop, Some(end)) => self.end(end),
@@ -115,9 +116,6 @@ impl Scene {
         self.beat();
         let folder = self.folder();
         let transcript = self.told.transcript.as_deref().filter(|path| path.is_file());
-        if self.told.perhaps && !self.is_worth_it(transcript) {
-            return Said::Nothing;
-        }
         let stays = std::env::var_os(STAYS).is_some() || is_traced();
         if !stays && self.leave_behind(&folder, transcript).is_ok() {
             return Said::Nothing;
@@ -130,8 +128,9 @@ impl Scene {
     }
 
     /// Whether there is enough to forget, and none was kept of late.
-    fn is_worth_it(&self, transcript: Option<&Path>) -> bool {
-        let bytes = transcript.and_then(|path| path.metadata().ok()).map(|data| data.len());
+    fn is_worth_it(&self) -> bool {
+        let transcript = self.told.transcript.as_deref().and_then(|path| path.metadata().ok());
+        let bytes = transcript.map(|data| data.len());
         bytes.is_none_or(|bytes| bytes >= LONG_BYTES) && self.notebook.packs()
     }
 

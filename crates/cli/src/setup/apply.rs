@@ -59,7 +59,7 @@ pub(crate) fn setup(site: &Site, wish: &Wish) -> Result<Vec<Done>, Failure> {
     let folder = site.receipts();
     let _turn = files::lock(&folder)?;
     let receipt = Receipt::read(&folder, site.client)?;
-    let others = others(&folder, site.other_receipts().as_deref(), site.client)?;
+    let mut others = others(&folder, site.other_receipts().as_deref(), site.client)?;
     let mut plans = Vec::new();
     for piece in pieces(site, wish) {
         plans.push(plan(site, piece, receipt.as_ref(), &folder, &others)?);
@@ -72,6 +72,7 @@ pub(crate) fn setup(site: &Site, wish: &Wish) -> Result<Vec<Done>, Failure> {
             entry.into_iter().for_each(|entry| entry.made.extend(made.clone()));
             new.write(&folder, site.client)?;
         }
+        tell_others(plan, &mut others)?;
     }
     let done = |plan: Plan| {
         let unread = unread(site, &plan.piece, &plan.text);
@@ -81,15 +82,42 @@ pub(crate) fn setup(site: &Site, wish: &Wish) -> Result<Vec<Done>, Failure> {
     Ok(plans.into_iter().map(done).collect())
 }
 
+/// Those who share a whole file know what it is now, or they would take it for the user's.
+fn tell_others(plan: &Plan, others: &mut [(Client, PathBuf, Receipt)]) -> Result<(), Failure> {
+    let Edit::Whole(text) = &plan.piece.edit else { return Ok(()) };
+    for (client, folder, receipt) in others {
+        let shared = receipt.files.iter_mut().find(|entry| entry.target == plan.seen.target);
+        if let Some(entry) = shared {
+            entry.wrote = hash(text);
+            receipt.write(folder, *client)?;
+        }
+    }
+    Ok(())
+}
+
+/// What another client's setup wrote to this file, if that is what is in it.
+fn sharer<'a>(
+    seen: &Seen,
+    others: &'a [(Client, PathBuf, Receipt)],
+) -> Option<(&'a Path, &'a Entry)> {
+    let wrote = hash(seen.text.as_deref()?);
+    others.iter().find_map(|(_, folder, receipt)| {
+        let entry = receipt.of(&seen.target).filter(|entry| entry.wrote == wrote)?;
+        Some((folder.as_path(), entry))
+    })
+}
+
 /// Tells what setup would do, and does nothing. A file that stands in the way is told with why.
 pub(crate) fn check(site: &Site, wish: &Wish) -> Result<Vec<(Done, Option<Failure>)>, Failure> {
     let folder = site.receipts();
     let receipt = Receipt::read(&folder, site.client)?;
+    let others = others(&folder, site.other_receipts().as_deref(), site.client)?;
     let mut found = Vec::new();
     for piece in pieces(site, wish) {
         let (path, what) = (piece.path.clone(), piece.what);
         let planned = Seen::look(&path, &site.shown(&path)).and_then(|seen| {
             let known = receipt.as_ref().and_then(|receipt| receipt.of(&seen.target));
+            let known = known.or_else(|| Some(sharer(&seen, &others)?.1));
             let (planned, text) = decide(site, &piece, &seen, known)?;
             Ok((planned, unread(site, &piece, &text)))
         });
@@ -119,13 +147,11 @@ fn plan(
     let shown = site.shown(&piece.path);
     let seen = Seen::look(&piece.path, &shown)?;
     let known = receipt.and_then(|receipt| receipt.of(&seen.target));
-    let (planned, text) = decide(site, &piece, &seen, known)?;
+    let shared = sharer(&seen, others);
+    let (planned, text) = decide(site, &piece, &seen, known.or(shared.map(|(_, entry)| entry)))?;
     let wrong = |wrong| refused(&shown, wrong);
     let current = seen.text.as_deref();
     let as_we_wrote = |entry: &Entry| current.is_some_and(|it| hash(it) == entry.wrote);
-    let shared = others.iter().find_map(|(_, folder, receipt)| {
-        receipt.of(&seen.target).filter(|entry| as_we_wrote(entry)).map(|it| (folder, it))
-    });
     let made = shared.map(|(_, entry)| entry.made.clone()).unwrap_or_default();
     let original = match (planned, known, current) {
         (Planned::Kept, ..) => Original::NotOurs,
@@ -136,7 +162,7 @@ fn plan(
             let before = entry.original(folder)?;
             Original::Was(piece.edit.take(text, before.as_deref()).map_err(wrong)?)
         }
-        (_, None, Some(text)) if piece.edit.touches(text).map_err(wrong)? => {
+        (_, None, Some(text)) if shared.is_some() || piece.edit.touches(text).map_err(wrong)? => {
             // It was there before this setup: by another client's, whose receipt knows more, by a
             // colleague, or by the user's own hand. Then it is what taking back leads to.
             Original::Was(match shared {

@@ -178,6 +178,35 @@ fn a_file_that_its_client_cannot_read_is_told_although_we_can() {
 }
 
 #[test]
+fn a_whole_file_that_several_share_is_renewed_for_all_and_goes_with_the_last() {
+    let place = Place::new();
+    let file = ".agents/skills/baton/SKILL.md";
+    let sites = [Client::Codex, Client::Gemini].map(|client| place.site(client, false));
+    let of = |site: &Site| wish(site.client.name());
+    let before = place.everything();
+    for (first, second) in [(0, 1), (1, 0)] {
+        let (first, second) = (&sites[first], &sites[second]);
+        setup(first, &of(first)).expect("a setup");
+        // An older Baton wrote something else.
+        place.file(file, "an older skill\n");
+        let mut receipt = Receipt::read(&first.receipts(), first.client).unwrap().unwrap();
+        let entry = receipt.files.iter_mut().find(|entry| entry.path.ends_with(file));
+        entry.expect("an entry").wrote = files::hash("an older skill\n");
+        receipt.write(&first.receipts(), first.client).expect("a receipt");
+        setup(second, &of(second)).expect("a setup");
+        assert_ne!(place.read(file), "an older skill\n", "it was ours, whoever wrote it");
+        for site in [first, second] {
+            let found = check(site, &of(site)).expect("a check");
+            assert!(found.iter().all(|(it, _)| it.planned == Planned::Same), "{found:?}");
+        }
+        remove(first, &of(first)).expect("a removal");
+        assert_ne!(place.read(file), "", "the other needs it");
+        remove(second, &of(second)).expect("a removal");
+        assert_eq!(place.everything(), before);
+    }
+}
+
+#[test]
 fn what_the_user_changes_after_setup_stays() {
     let place = Place::new();
     place.file(".mcp.json", "{\n  \"mcpServers\": {\n    \"db\": {\"command\": \"db\"}\n  }\n}\n");

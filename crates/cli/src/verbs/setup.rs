@@ -187,15 +187,20 @@ fn row(site: &Site, done: &Done, word: &str) -> Value {
            "what": done.what, "done": word})
 }
 
+const TAKE_OUT: &str = "take out what the line above names";
+
 fn check(site: &Site, wish: &Wish, is_workspace: bool, out: Output) -> Result<(), Failure> {
-    let (mut missing, mut unread) = (Vec::new(), false);
+    let (mut missing, mut unread, mut writes) = (Vec::new(), false, false);
     if !is_workspace && matches!(site.scope, Scope::Project(_)) {
-        missing.push(json!({"shown": ".baton", "what": "the workspace"}));
+        missing.push(json!({"shown": ".baton", "what": "the workspace", "done": "missing"}));
+        writes = true;
     }
     for (done, why) in setup::check(site, wish)? {
         if done.planned == Planned::Write || done.unread.is_some() {
-            let mut row = row(site, &done, "missing");
+            let lacks = done.planned == Planned::Write;
+            let mut row = row(site, &done, if lacks { "missing" } else { "unread" });
             unread |= done.unread.is_some();
+            writes |= lacks;
             row["why"] = json!(why.map(|failure| failure.sentence).or(done.unread));
             missing.push(row);
         }
@@ -213,7 +218,8 @@ fn check(site: &Site, wish: &Wish, is_workspace: bool, out: Output) -> Result<()
                     Some(why) => format!("; {why}"),
                     None => String::new(),
                 };
-                page.line(format!("missing {}  ({}{why})", text("shown"), text("what")));
+                let (word, shown, what) = (text("done"), text("shown"), text("what"));
+                page.line(format!("{word:7} {shown}  ({what}{why})"));
             }
             if missing.is_empty() {
                 page.line(format!("{name} is set up"));
@@ -228,10 +234,14 @@ fn check(site: &Site, wish: &Wish, is_workspace: bool, out: Output) -> Result<()
     Err(Failure::new(
         Exit::Failure,
         "not-set-up",
-        format!("{name} is not set up: {} of its files lack something", missing.len()),
-        match unread {
-            true => format!("take out what {name} cannot read: it leaves out the whole file"),
-            false => format!("run `baton setup {name}{global}`"),
+        match writes {
+            true => format!("{name} is not set up: {} of its files lack something", missing.len()),
+            false => format!("{name} is set up, and cannot read {} of its files", missing.len()),
+        },
+        match (writes, unread) {
+            (_, false) => format!("run `baton setup {name}{global}`"),
+            (false, true) => format!("{TAKE_OUT}; then it reads the file again"),
+            (true, true) => format!("run `baton setup {name}{global}`; then {TAKE_OUT}"),
         },
     ))
 }

@@ -197,6 +197,8 @@ fn a_subagent_is_progress_of_the_one_thing_in_hand() {
     };
     assert_eq!(bench.hook("claude-code", "subagent-start", &[]), "");
     assert_eq!(progress(), "subagent general-purpose began");
+    assert_eq!(bench.hook("opencode", "subagent-start", &[]), "");
+    assert_eq!(progress(), "subagent task began");
     assert_eq!(bench.hook("codex", "subagent-stop", &[]), "");
     assert_eq!(progress(), "subagent explorer ended");
     bench.accepted("coder", "Something else");
@@ -229,14 +231,14 @@ fn a_packet_is_kept_before_the_context_is_lost_and_only_the_last_one() {
     assert!(yaml[0].display().to_string().contains("handoff-coder-to-coder-"), "{yaml:?}");
     let told = context(&bench.hook("claude-code", "session-start", &[])).expect("a page");
     assert!(told.contains(".baton/handoffs/handoff-coder-to-coder-"), "{told}");
-    fs::remove_file(&yaml[0]).expect("a file");
-    assert_eq!(bench.hook("gemini", "pre-compact", &[]), "");
-    assert!(!yaml[0].exists(), "one was kept of late");
-    // Nobody waits for it.
     let none_yet = || {
         let all = fs::read_dir(&handoffs).expect("a folder").flatten();
         !all.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|e| e == "yaml"))
     };
+    fs::remove_file(&yaml[0]).expect("a file");
+    assert_eq!(bench.hook("gemini", "pre-compact", &[]), "");
+    assert!(none_yet(), "one was kept of late");
+    // Nobody waits for it.
     let args = ["hook", "pre-compact", "--agent", "coder", "--client", "claude-code"];
     let sample = bench.sample("claude-code", "pre-compact", &[]);
     assert!(bench.feed(&args, sample.as_bytes(), &[]).status.success());

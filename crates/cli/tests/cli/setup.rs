@@ -225,7 +225,7 @@ fn a_users_own_settings_outlive_setup_and_removal() {
     assert!(now.contains("\"command\": \"mine\"") && !now.contains("statusline"), "{now}");
     // All of ours is there; only the program takes no comments, and then not the file either.
     let why = bench.run(&["setup", "claude-code", "--check"]).fails(1);
-    assert!(why.contains("1 of its files") && why.contains("take out what"), "{why}");
+    assert!(why.contains("cannot read 1 of its files") && why.contains("take out"), "{why}");
     // The agent stays who it is until another is named.
     bench.run(&["setup", "claude-code", "--agent", "writer"]).ok();
     assert!(!bench.read("project/.claude/settings.json").contains("reviewer"));

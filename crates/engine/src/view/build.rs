@@ -269,6 +269,7 @@ fn variables(
         target.extend([entry((name, variable))]);
     }
     let of_it = world.locks.iter().filter(|(_, lock)| lock.workflow == id);
+    let of_it = of_it.filter(|(_, lock)| !sight.hides(&lock.by));
     let files: Vec<Value> = of_it
         .map(|(path, lock)| json!({ "path": path, "owner": lock.by, "lock_type": lock.mode }))
         .collect();
@@ -422,7 +423,9 @@ fn sort_in(
 pub(crate) fn lock_views(viewer: &Actor, world: &World) -> Vec<LockView> {
     let view = |(path, lock): (&FilePath, &Lock)| {
         let workflow = world.workflows.get(&lock.workflow);
-        let seen = workflow.is_some_and(|workflow| may_see(viewer, workflow));
+        let seen = workflow.is_some_and(|workflow| {
+            may_see(viewer, workflow) && !Sight::of(viewer, workflow).hides(&lock.by)
+        });
         LockView {
             path: path.clone(),
             by: lock.by.clone(),

@@ -300,7 +300,7 @@ async fn who_wants_to_hear_little_hears_what_it_needs_to_go_on() {
     let scene = Scene::new().await;
     let start = json!({ "title": "a login page" });
     let key = ("idempotency-key", "k-1");
-    for wish in ["return=minimal", "respond-async, Return=Minimal; wait=5"] {
+    for wish in ["return=minimal", "respond-async, Return=\"minimal\"; foo=bar"] {
         let headers = [key, ("prefer", wish)];
         let body = start.to_string().into();
         let brief = scene.send("POST", "/v1/workflows", &headers, body).await;

@@ -1,5 +1,5 @@
-//! The key by which a caller names its asking, so that asking twice is asking once, and what else the
-//! head of a request says about a change.
+//! The key by which a caller names its asking, so that asking twice is asking once, and what else
+//! the head of a request says about a change.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -82,6 +82,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Key {
 /// Whether there is a `Prefer: return=minimal`, among whatever else is preferred.
 fn wants_little(headers: &HeaderMap) -> bool {
     let preferred = headers.get_all("prefer").iter().filter_map(|header| header.to_str().ok());
-    let mut each = preferred.flat_map(|header| header.split([',', ';']));
-    each.any(|one| one.trim().eq_ignore_ascii_case("return=minimal"))
+    let mut each = preferred.flat_map(|header| header.split(',')).filter_map(|one| {
+        let (name, value) = one.split(';').next()?.split_once('=')?;
+        Some((name.trim(), value.trim().trim_matches('"')))
+    });
+    each.any(|(name, value)| name.eq_ignore_ascii_case("return") && value == "minimal")
 }

@@ -7,8 +7,14 @@ use serde_json::{Value, json};
 
 use super::{Moment, Said, Told, plain};
 
+/// How it begins what it says itself, when a task in the background is done.
+const OWN_PROMPT: &str = "<task-notification>";
+
 pub(super) fn read(form: &Value) -> Told {
-    plain(form)
+    let own = form.get("prompt").and_then(Value::as_str);
+    let own = own.is_some_and(|prompt| prompt.starts_with(OWN_PROMPT));
+    let told = plain(form);
+    Told { unspoken: told.unspoken || own, ..told }
 }
 
 pub(super) fn answer(moment: Moment, said: &Said) -> Option<Value> {

@@ -157,9 +157,6 @@ impl Program {
     }
 }
 
-/// How Claude Code begins what it says itself, when a task in the background is done.
-const OWN_PROMPT: &str = "<task-notification>";
-
 /// The fields that all of them have in the same place.
 fn plain(form: &Value) -> Told {
     let text = |name: &str| form.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -178,8 +175,7 @@ fn plain(form: &Value) -> Told {
             Some(_) | None => End::Left,
         }),
         subagent: text("agent_type").or_else(|| text("agent_name")).map(str::to_owned),
-        unspoken: text("agent_id").is_some()
-            || text("prompt").is_some_and(|prompt| prompt.starts_with(OWN_PROMPT)),
+        unspoken: text("agent_id").is_some(),
         perhaps: false,
     }
 }

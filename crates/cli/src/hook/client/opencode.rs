@@ -1,9 +1,9 @@
 //! OpenCode: it has no hooks of its own; a small plugin calls us, so the form is ours.
 //!
-//! In: `{"hook_event_name", "session_id", "cwd", "tool_name", "tool_input", "transcript_path"}`,
-//! all of them optional; `sessionID`, `directory`, `tool` and `args`, as plugins get them, will do
-//! as well. `hook_event_name` is the plugin's event; `session.deleted` and `SessionEnd` say that
-//! the session is over.
+//! In: `{"hook_event_name", "session_id", "cwd", "tool_name", "tool_input", "transcript_path",
+//! "agent_type"}`, all of them optional; `sessionID`, `directory`, `tool` and `args`, as plugins
+//! get them, will do as well. `hook_event_name` is the plugin's event; `session.deleted` and
+//! `SessionEnd` say that the session is over.
 //!
 //! Out: nothing, or one object: `{"deny": TEXT}` when the tool must not run (the plugin throws it
 //! as an error), `{"context": TEXT}` what the model should know (the plugin adds it to the

@@ -85,9 +85,11 @@ const after = (about, session, tool, input) =>
 // OpenCode 1
 async function server({ client, directory }) {
   const { about, adopt, isChild, hear, begin, forget, texts } = memory(directory)
+  const prompted = new Set()
   return {
     "chat.message": async ({ sessionID }) => {
-      if (isChild(sessionID)) return
+      // What we said ourselves is no person's word.
+      if (isChild(sessionID) || prompted.delete(sessionID)) return
       await begin(sessionID)
       await hear(sessionID, "user-prompt", "UserPromptSubmit")
     },
@@ -113,7 +115,10 @@ async function server({ client, directory }) {
         const { go_on } = await ask("stop", about("Stop", session))
         // Not awaited: the answer to it is a turn of its own, which ends with this event again.
         const body = { parts: [{ type: "text", text: go_on }] }
-        if (go_on) client.session.prompt({ path: { id: session }, body }).catch(() => {})
+        if (go_on) {
+          prompted.add(session)
+          client.session.prompt({ path: { id: session }, body }).catch(() => {})
+        }
       } else if (event.type === "session.deleted") {
         if (!forget(session)) await ask("stop", about("SessionEnd", session))
       }
