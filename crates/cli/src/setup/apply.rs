@@ -134,7 +134,7 @@ pub(crate) fn check(site: &Site, wish: &Wish) -> Result<Vec<(Done, Option<Failur
 fn unread(site: &Site, piece: &Piece, text: &str) -> Option<String> {
     let wrong = piece.edit.unread(text, site.client.takes())?;
     let (shown, name) = (site.shown(&piece.path), site.client.name());
-    Some(format!("{name} cannot read {shown}: {wrong}"))
+    Some(format!("{name} cannot read {shown} until that is mended: {wrong}"))
 }
 
 fn plan(

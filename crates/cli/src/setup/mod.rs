@@ -56,7 +56,8 @@ impl Client {
         })
     }
 
-    /// What it takes in its settings that is not JSON, as its program was seen to.
+    /// What it takes in its settings that is not JSON: Claude Code and Gemini CLI were seen to;
+    /// Codex is taken to be as strict as can be, OpenCode to read what it documents.
     fn takes(self) -> Taken {
         let (comments, trailing_commas, bom) = match self {
             Self::ClaudeCode => (false, false, true),
