@@ -109,3 +109,19 @@ fn what_this_session_did_not_accept_is_left_alone() {
     assert_eq!(bench.hook("claude-code", "session-end", &[]), "");
     assert_eq!(state(&bench, &handoff), "accepted", "nobody wrote down that a session took it");
 }
+
+#[test]
+fn a_short_session_of_any_program_leaves_a_packet_with_what_it_began() {
+    for client in super::CLIENTS {
+        let bench = Bench::new();
+        let (work, fence, handoff) = bench.accepted("coder", "Write the notes");
+        bench.believes("coder", &[(&work, Some(&handoff), &fence)]);
+        let transcript = bench.root().join("session.jsonl").display().to_string();
+        std::fs::write(&transcript, "{}\n").expect("a transcript");
+        let session = [("TRANSCRIPT", transcript.as_str()), ("FILE", "a.rs")];
+        assert_eq!(bench.hook(client, "post-tool-use", &session), "", "{client}");
+        assert_eq!(bench.hook(client, "session-end", &session), "", "{client}");
+        assert_eq!(state(&bench, &handoff), "accepted", "{client}");
+        assert!(bench.root().join(".baton/handoffs").is_dir(), "{client}: a packet is kept");
+    }
+}
