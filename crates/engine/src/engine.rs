@@ -150,12 +150,12 @@ impl Engine {
             _ => None,
         };
         if brings_one(&submission.command) {
-            submission = self.pack(submission).await?;
+            submission = Box::pin(self.pack(submission)).await?;
             // Before large bodies go beside the ledger, where they would not be seen.
             masks = submission.command.asked().1;
         }
-        let (submission, large) = self.stow(submission).await?;
-        let submission = self.look_up(submission).await?;
+        let large = self.stow(&mut submission).await?;
+        self.look_up(&mut submission).await?;
         // The clock is read here, once, and handed in: a decision that is run again after a
         // conflict must not find itself at another time than the first.
         let (actor, target) = (submission.actor.clone(), submission.target());
@@ -187,8 +187,8 @@ impl Engine {
         let recorded = match self.ledger.transact(request).await {
             Err(TransactError::Refused(refusal)) => {
                 self.meter.refused(&refusal);
-                let refusal = self.veiled(actor, &target, refusal).await?;
-                return self.refused(refusal, accepting).await;
+                let refusal = Box::pin(self.veiled(actor, &target, refusal)).await?;
+                return Box::pin(self.refused(refusal, accepting)).await;
             }
             other => other?,
         };
@@ -199,14 +199,14 @@ impl Engine {
             return Err(Refusal::KeyReused.into());
         }
         if let (true, StreamId::Workflow(id)) = (may.load(Ordering::Relaxed), &recorded.stream) {
-            self.stir(*id, recorded.seq.unwrap_or_default(), depth).await?;
+            Box::pin(self.stir(*id, recorded.seq.unwrap_or_default(), depth)).await?;
         }
         Ok(answer(recorded, &actor.agent()))
     }
 
     /// Adds what only history knows to a command that is about what is over, and reads the rules of
     /// a policy.
-    async fn look_up(&self, mut submission: Submission) -> Result<Submission, SubmitError> {
+    async fn look_up(&self, submission: &mut Submission) -> Result<(), SubmitError> {
         if let (Command::SetPolicy(policy), Actor::Operator) =
             (&submission.command, &submission.actor)
         {
@@ -215,13 +215,13 @@ impl Engine {
         if let (Command::Define(definition), Actor::Operator) =
             (&submission.command, &submission.actor)
         {
-            check_definition((**definition).clone()).await?;
+            Box::pin(check_definition((**definition).clone())).await?;
         }
         if let (Command::Prune(prune), Actor::Operator) =
             (&mut submission.command, &submission.actor)
         {
             prune.retention = self.retention;
-            prune.past = self.past_work().await.map_err(|error| match error {
+            prune.past = Box::pin(self.past_work()).await.map_err(|error| match error {
                 QueryError::Refused(refusal) => SubmitError::Refused(refusal),
                 QueryError::Failed(failure) => SubmitError::Failed(failure),
                 QueryError::NotFound { .. }
@@ -232,7 +232,7 @@ impl Engine {
                 }
             })?;
         }
-        Ok(submission)
+        Ok(())
     }
 
     /// Passes a refusal on. Work that its receiver wanted and has no room for does not just lie
@@ -256,10 +256,7 @@ impl Engine {
 
     /// Keeps large bodies beside the ledger, so that the record can name them.
     /// Returns what was so large, for rules that look at it.
-    async fn stow(
-        &self,
-        mut submission: Submission,
-    ) -> Result<(Submission, Option<Value>), LedgerError> {
+    async fn stow(&self, submission: &mut Submission) -> Result<Option<Value>, LedgerError> {
         let mut large = None;
         let body = match &mut submission.command {
             Command::Pass(pass) => match &mut pass.context.conversation_history {
@@ -283,7 +280,7 @@ impl Engine {
                 large = Some(json.into());
             }
         }
-        Ok((submission, large))
+        Ok(large)
     }
 
     /// Tells whenever something was recorded. It closes when the ledger stops, which is for good.

@@ -264,7 +264,7 @@ impl Embedded {
             let (known, begun) = self.history.begun(*id).unwrap_or_default();
             looked = known;
             if begun {
-                match self.look_back(&target, command).await? {
+                match Box::pin(self.look_back(&target, command)).await? {
                     Looked::Found(recorded) => return Ok(recorded),
                     Looked::Nothing(up_to) => looked = up_to,
                 }
@@ -276,12 +276,14 @@ impl Embedded {
                 Outcome::Recorded(recorded) => return Ok(recorded),
                 Outcome::Refused(refusal) => return Err(refusal.into()),
                 Outcome::Repeated(stream, last) => {
-                    return Ok(self.past(move |past| past.repeat(stream, last)).await??);
+                    let repeat = self.past(move |past| past.repeat(stream, last));
+                    return Ok(Box::pin(repeat).await??);
                 }
                 Outcome::NotLive => {
-                    return self.past(move |past| past.answer(&target, command)).await?;
+                    let answer = self.past(move |past| past.answer(&target, command));
+                    return Box::pin(answer).await?;
                 }
-                Outcome::LookAgain => match self.look_back(&target, command).await? {
+                Outcome::LookAgain => match Box::pin(self.look_back(&target, command)).await? {
                     Looked::Found(recorded) => return Ok(recorded),
                     Looked::Nothing(up_to) => looked = up_to,
                 },
