@@ -1,5 +1,6 @@
 //! Agents that say by themselves that they are there. When each was last heard of is kept in
-//! memory: a coordinator that starts gives everybody time to be heard again.
+//! memory: a coordinator that starts, or wakes with its machine, gives everybody time to be heard
+//! again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,18 +14,47 @@ use baton_store::{LedgerError, Scope};
 
 use crate::engine::{Engine, SubmitError};
 
+/// If nobody looked for longer than this, the machine slept or its clock was set.
+const LOOKED_WITHIN: Allowance = Allowance::from_secs(30);
+
 /// When each agent was last heard of.
 #[derive(Default)]
-pub(crate) struct Seen(Mutex<HashMap<AgentId, Timestamp>>);
+pub(crate) struct Seen(Mutex<Times>);
+
+#[derive(Default)]
+struct Times {
+    heard: HashMap<AgentId, Timestamp>,
+    /// When it was last looked who is silent.
+    looked: Option<Timestamp>,
+    /// Since when it is listened without a pause, if not since the start.
+    anew: Option<Timestamp>,
+}
 
 impl Seen {
-    fn times(&self) -> MutexGuard<'_, HashMap<AgentId, Timestamp>> {
+    fn times(&self) -> MutexGuard<'_, Times> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes note that an agent was heard of.
     pub(crate) fn note(&self, agent: &AgentId, now: Timestamp) {
-        self.times().insert(agent.clone(), now);
+        self.times().heard.insert(agent.clone(), now);
+    }
+
+    /// Takes note that somebody looks. Returns since when all could be heard, if not since the
+    /// start: while the machine slept nobody could, and times before a clock was set say nothing.
+    fn look(&self, now: Timestamp) -> Option<Timestamp> {
+        let mut times = self.times();
+        let looked = times.looked.replace(now).unwrap_or(now);
+        let gap = now.as_micros().saturating_sub(looked.as_micros());
+        if !(0..=LOOKED_WITHIN.as_micros()).contains(&gap) {
+            times.heard.clear();
+            times.anew = Some(now);
+        }
+        times.anew
+    }
+
+    fn heard(&self, agent: &AgentId) -> Option<Timestamp> {
+        self.times().heard.get(agent).copied()
     }
 }
 
@@ -44,6 +74,7 @@ impl Engine {
     /// Looks who was not heard of for too long. Returns how many there are.
     pub async fn check_heartbeats(&self) -> Result<usize, LedgerError> {
         let now = self.clock.now();
+        let listening = self.seen.look(now).unwrap_or(self.started_at);
         let promised: Vec<(AgentId, Allowance, Timestamp)> = self
             .look(Scope::Agents, |world| {
                 let promise = |agent: &Agent| {
@@ -55,8 +86,8 @@ impl Engine {
             .await?;
         let mut silent = 0;
         for (agent, every, registered) in promised {
-            let heard = self.seen.times().get(&agent).copied();
-            let since = heard.unwrap_or(self.started_at).max(registered).max(self.started_at);
+            let heard = self.seen.heard(&agent).unwrap_or(listening);
+            let since = heard.max(registered).max(listening).min(now);
             let missed = now.as_micros().saturating_sub(since.as_micros()) / every.as_micros();
             let missed = missed.clamp(0, i64::from(HEARTBEATS_MISSED_MAX));
             silent += usize::from(missed > 0);

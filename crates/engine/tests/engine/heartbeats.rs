@@ -43,6 +43,22 @@ async fn three_missed_heartbeats_take_an_agent_out_and_the_next_brings_it_back()
 }
 
 #[tokio::test]
+async fn while_the_machine_slept_nobody_could_be_heard() {
+    let mut stage = Stage::new().await;
+    stage.register(json!({ "id": "builder", "heartbeat_every": "20s" })).await;
+    let look = async |stage: &Stage| stage.scene.engine.check_heartbeats().await.expect("looked");
+    assert_eq!(look(&stage).await, 0);
+    stage.scene.later("8h");
+    assert_eq!(look(&stage).await, 0, "the lid was closed, and the agent slept too");
+    assert_eq!(status(&stage).await, "healthy");
+    for _ in 0..3 {
+        stage.scene.later("20s");
+        assert_eq!(look(&stage).await, 1, "now it could have been heard");
+    }
+    assert_eq!(status(&stage).await, "unhealthy");
+}
+
+#[tokio::test]
 async fn whatever_an_agent_does_with_its_token_counts_as_a_heartbeat() {
     let mut stage = Stage::new().await;
     stage.register(json!({ "id": "builder", "heartbeat_every": "20s" })).await;

@@ -100,7 +100,7 @@ impl Change {
             put(&mut body, field, said)?;
         }
         let command: Command = typed(json!({ self.command: body }), self.command)?;
-        let answer = submit(app, actor, &key, command).await?;
+        let answer = recorded(app, actor, &key, command).await?;
         let place = self.place.and_then(|place| place(&answer));
         let place = place.and_then(|place| HeaderValue::from_str(&place).ok());
         let answer = key.cut(answer);
@@ -114,8 +114,19 @@ impl Change {
     }
 }
 
-/// Submits a command under the caller's key, if it sent one.
+/// Submits a command under the caller's key, if it sent one. The answer has as much as the caller
+/// wants to hear.
 pub(crate) async fn submit(
+    app: &App,
+    actor: Actor,
+    key: &Key,
+    command: Command,
+) -> Result<Answer, Problem> {
+    Ok(key.cut(recorded(app, actor, key, command).await?))
+}
+
+/// Submits it likewise, and answers with all that was recorded.
+async fn recorded(
     app: &App,
     actor: Actor,
     key: &Key,

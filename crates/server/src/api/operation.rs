@@ -277,6 +277,9 @@ impl Operation {
         self.refuses(CHANGE)
             .header_as("Idempotency-Key", says, Box::new(move |_| key.clone()))
             .header("traceparent", trace)
-            .header("Prefer", "`return=minimal`: the answer leaves out what was recorded.")
+            .header(
+                "Prefer",
+                "`return=minimal`: an answer that tells what was recorded leaves it out.",
+            )
     }
 }

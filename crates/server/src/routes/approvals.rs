@@ -118,8 +118,7 @@ async fn decide(
         context_updates: ContextUpdates::default(),
         audit: ReturnAudit::default(),
     };
-    let answer = submit(&app, actor, &key, Command::Return(Box::new(give))).await?;
-    Ok(Json(key.cut(answer)))
+    submit(&app, actor, &key, Command::Return(Box::new(give))).await.map(Json)
 }
 
 /// The fence of the asker's hold on the question, taking it first if nobody has.

@@ -73,6 +73,5 @@ async fn take(
     key: Key,
     Input(command): Input<Command>,
 ) -> Answered<Answer> {
-    let answer = submit(&app, actor, &key, command).await?;
-    Ok(Json(key.cut(answer)))
+    submit(&app, actor, &key, command).await.map(Json)
 }

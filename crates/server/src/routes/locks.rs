@@ -58,6 +58,5 @@ async fn unlock(
 ) -> Answered<Answer> {
     let UnlockAsked { workflow, fence, path } = asked;
     let unlock = UnlockFiles { workflow, fence, paths: path.into_iter().collect() };
-    let answer = submit(&app, actor, &key, Command::Unlock(unlock)).await?;
-    Ok(Json(key.cut(answer)))
+    submit(&app, actor, &key, Command::Unlock(unlock)).await.map(Json)
 }

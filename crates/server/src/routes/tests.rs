@@ -311,6 +311,11 @@ async fn who_wants_to_hear_little_hears_what_it_needs_to_go_on() {
         assert_eq!(whole.body["workflow"], brief.body["workflow"], "it was one asking");
         assert!(!whole.body["events"].as_array().expect("events").is_empty());
     }
+    let brief = [("prefer", "return=minimal")];
+    let quiet = json!({ "id": "quiet" }).to_string();
+    let made = scene.send("POST", "/v1/agents", &brief, quiet.into()).await;
+    assert_eq!((made.status, &made.body["events"]), (201, &json!([])));
+    assert_eq!(made.headers["location"], "/v1/agents/quiet", "where it is, it hears all the same");
 }
 
 #[tokio::test]

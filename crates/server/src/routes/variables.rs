@@ -179,6 +179,6 @@ async fn write(
         Err(problem) if guard != Guard::None && problem.code() == "stale-variable" => {
             Err(problem.of_precondition())
         }
-        answer => answer.map(|answer| Json(key.cut(answer))),
+        answer => answer.map(Json),
     }
 }
