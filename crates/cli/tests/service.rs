@@ -252,6 +252,12 @@ fn one_mad_agent_is_slowed_and_the_others_are_not() {
     let wait = |line: &String| line.to_ascii_lowercase().starts_with("retry-after:");
     assert!(slowed[0].headers.iter().any(wait), "{:?}", slowed[0]);
     assert_eq!(service.ask(&Request::get("/v1/inbox").by(&calm)).status, 200);
+    let nobody = || service.ask(&Request::get("/v1/inbox"));
+    assert_eq!(nobody().status, 401);
+    let mut answers = std::iter::repeat_with(nobody).take(1_000);
+    assert!(answers.any(|answer| answer.status == 429), "whoever shows no token is slowed as well");
+    assert_eq!(service.ask(&Request::get("/v1/inbox").by(&calm)).status, 200);
+    assert_eq!(service.ask(&Request::get("/healthz")).status, 200, "anybody may ask for it");
 }
 
 #[test]

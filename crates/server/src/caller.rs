@@ -16,6 +16,9 @@ use crate::routes::App;
 use crate::tenure::Within;
 use crate::wire::Problem;
 
+/// How long whoever asks too fast is kept waiting for an answer.
+const HELD_MAX: Duration = Duration::from_millis(100);
+
 /// What is known of the other end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Peer {
@@ -81,7 +84,7 @@ impl Known {
                 let known = by_token(app, header.to_str().unwrap_or("")).await?;
                 // What one request asks of others counts as one.
                 if parts.extensions.get::<Within>().is_none() {
-                    app.rates.take(known.1.token, Instant::now()).map_err(too_fast)?;
+                    in_time(app.rates.take(known.1.token, Instant::now())).await?;
                 }
                 Some(known)
             }
@@ -89,7 +92,13 @@ impl Known {
         };
         let actor = match &credential {
             Some((_, credential)) => credential.actor.clone(),
-            None => at_socket(parts.extensions.get())?,
+            None => {
+                let peer = parts.extensions.get();
+                if let Some(Peer::Network) | None = peer {
+                    in_time(app.rates.take_wrong(Instant::now())).await?;
+                }
+                at_socket(peer)?
+            }
         };
         let actor = match actor {
             Actor::Operator => operator(app, headers).await?,
@@ -162,7 +171,7 @@ async fn by_token(app: &App, header: &str) -> Result<(String, Credential), Probl
     let token = bearer(header);
     let found = app.engine.authenticate(token).await.map_err(QueryError::from)?;
     let Some(found) = found else {
-        app.rates.take_wrong(Instant::now()).map_err(too_fast)?;
+        in_time(app.rates.take_wrong(Instant::now())).await?;
         return Err(Problem::unauthorized(
             "this token is unknown, revoked or expired",
             "ask the operator for a new one (`baton token create --agent NAME`)",
@@ -171,10 +180,14 @@ async fn by_token(app: &App, header: &str) -> Result<(String, Credential), Probl
     Ok((token.to_owned(), found))
 }
 
-fn too_fast(pause: Duration) -> Problem {
+/// Tells whoever asks too fast to wait, and lets it wait for that word too: a loop that does not
+/// listen would else take the processor from the others.
+async fn in_time(taken: Result<(), Duration>) -> Result<(), Problem> {
+    let Err(pause) = taken else { return Ok(()) };
+    Box::pin(tokio::time::sleep(pause.min(HELD_MAX))).await;
     let millis = pause.as_millis().max(1);
     let hint = format!("ask again in {millis} ms, and more slowly from then on");
     let detail = "too many requests in a short time";
     let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", detail, hint);
-    problem.with_header(header::RETRY_AFTER, pause.as_secs().max(1).to_string())
+    Err(problem.with_header(header::RETRY_AFTER, pause.as_secs().max(1).to_string()))
 }

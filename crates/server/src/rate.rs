@@ -1,8 +1,8 @@
 //! How fast one caller may ask, so that a mad agent does not keep the others waiting.
 //!
 //! Each token has a bucket that fills steadily and that every request takes from. Whoever shows a
-//! wrong token shares one bucket with all others who do. Requests without one are not counted: they
-//! are refused, or ask for what anybody may see.
+//! wrong token, or none where one is needed, shares one bucket with all others who do. Requests for
+//! what anybody may see are not counted.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use baton_protocol::id::TokenId;
 
 /// Buckets that are remembered; full ones are forgotten first, because they say nothing.
 const BUCKETS_MAX: usize = 4 * 1024;
-/// Wrong tokens in a second, of all callers together.
+/// Requests in a second without a token that is in force, of all callers together.
 const WRONG_PER_SECOND: u32 = 50;
 
 /// How fast callers are.
@@ -40,7 +40,7 @@ impl Rates {
         }
     }
 
-    /// Takes note of a request with a token that is not in force.
+    /// Takes note of a request without a token that is in force.
     pub(crate) fn take_wrong(&self, now: Instant) -> Result<(), Duration> {
         match self.per_second {
             Some(_) => self.draw(None, WRONG_PER_SECOND, now),
