@@ -251,9 +251,12 @@ fn read_limited(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
+/// The code of a failure to find a workspace.
+pub(crate) const NO_WORKSPACE: &str = "no-workspace";
+
 fn missing(sentence: &str) -> Failure {
     let hint = "run `baton init` to make one here, or name one with --workspace DIR";
-    Failure::new(Exit::NotFound, "no-workspace", sentence, hint)
+    Failure::new(Exit::NotFound, NO_WORKSPACE, sentence, hint)
 }
 
 /// Where the caller stands.

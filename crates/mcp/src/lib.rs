@@ -26,7 +26,7 @@ mod tools;
 
 pub use desk::{Ask, Asker, Desk, Pieces, Told, Unheard};
 pub use holds::Hold;
-pub use stdio::{SessionError, serve_stdio};
+pub use stdio::{SessionError, serve_nowhere, serve_stdio};
 // The one place where a build for the conformance suite differs: what its sessions are.
 #[cfg(feature = "conformance")]
 pub use fixtures::Server;

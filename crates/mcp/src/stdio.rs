@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use rmcp::ServiceExt;
+use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 use rmcp::service::ServerInitializeError;
+use rmcp::{ServerHandler, ServiceExt};
 use tokio::task::JoinError;
 
 use crate::{Desk, Server};
@@ -22,7 +23,30 @@ pub enum SessionError {
 
 /// Holds a session at this desk until the client leaves.
 pub async fn serve_stdio(desk: Arc<dyn Desk>) -> Result<(), SessionError> {
-    let session = match Server::new(desk).serve(rmcp::transport::stdio()).await {
+    hold(Server::new(desk)).await
+}
+
+/// Holds a session where there is no desk: it says why, and has nothing to offer.
+pub async fn serve_nowhere(why: String) -> Result<(), SessionError> {
+    hold(Nowhere { why }).await
+}
+
+/// A client that was told of us for all its folders starts us in those that are not ours, too. It
+/// would tell a person about a server that fails, and a model about tools that do nothing.
+struct Nowhere {
+    why: String,
+}
+
+impl ServerHandler for Nowhere {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::default())
+            .with_server_info(Implementation::new("baton", env!("CARGO_PKG_VERSION")))
+            .with_instructions(&self.why)
+    }
+}
+
+async fn hold(server: impl ServerHandler) -> Result<(), SessionError> {
+    let session = match server.serve(rmcp::transport::stdio()).await {
         Ok(session) => session,
         // A client that leaves before it said anything wanted nothing.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::identity::Identity;
 use crate::line::Line;
 use crate::noted;
 use crate::place::Place;
-use crate::workspace::Workspace;
+use crate::workspace::{NO_WORKSPACE, Workspace};
 
 /// How long one request may take beside what it was told to wait.
 const ANSWER_WITHIN: Duration = Duration::from_secs(70);
@@ -53,8 +53,7 @@ impl Mcp {
             return None;
         }
         let named = std::env::var_os("BATON_WORKSPACE").map(PathBuf::from);
-        let desk = Workspace::find(named.as_deref()).and_then(|it| Over::socket(&it, agent));
-        Some(match desk.and_then(serve) {
+        Some(match session(named.as_deref(), agent) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 failure.tell(false, ColorChoice::Auto);
@@ -64,19 +63,12 @@ impl Mcp {
     }
 
     pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
-        let desk = match &global.url {
-            Some(address) => Over {
-                agent: Remote::new(
-                    Line::Network(address.clone()),
-                    Identity::given(self.agent.as_ref())?.caller,
-                ),
-                person: None,
-                place: None,
-                holds: None,
-            },
-            None => Over::socket(&Workspace::find(global.workspace.as_deref())?, self.agent)?,
+        let Some(address) = &global.url else {
+            return session(global.workspace.as_deref(), self.agent);
         };
-        serve(desk)
+        let caller = Identity::given(self.agent.as_ref())?.caller;
+        let agent = Remote::new(Line::Network(address.clone()), caller);
+        serve(Over { agent, person: None, place: None, holds: None })
     }
 }
 
@@ -90,24 +82,44 @@ fn line(words: impl Iterator<Item = OsString>) -> Option<Option<AgentId>> {
     }
 }
 
-/// Holds a session until the client leaves.
+/// Holds a session in the workspace that was named, or in the nearest.
+fn session(named: Option<&Path>, agent: Option<AgentId>) -> Result<(), Failure> {
+    match Workspace::find(named) {
+        Ok(workspace) => serve(Over::socket(&workspace, agent)?),
+        // A person who types it hears that there is none; a client is told so in its own words.
+        Err(failure)
+            if named.is_none() && failure.code == NO_WORKSPACE && !io::stdin().is_terminal() =>
+        {
+            let Failure { sentence, .. } = failure;
+            hold(baton_mcp::serve_nowhere(format!(
+                "Baton has nothing to offer here: {sentence}. If the user wants to pass work \
+                 on with Baton in this folder, they run `baton init` and start a new session."
+            )))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Holds a session at a desk until the client leaves.
 fn serve(desk: Over) -> Result<(), Failure> {
     // Sessions that ended hold nothing any more.
     desk.note(&[]);
+    hold(baton_mcp::serve_stdio(Arc::new(desk)))
+}
+
+fn hold(session: impl Future<Output = Result<(), SessionError>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| {
         Failure::failed(format!("cannot set up I/O: {error}"), "close some programs")
     })?;
-    runtime.block_on(async {
-        baton_mcp::serve_stdio(Arc::new(desk)).await.map_err(|error| {
-            let hint = match &error {
-                SessionError::NotBegun(_) => {
-                    "a client that speaks MCP starts this; see `baton setup --list`"
-                }
-                SessionError::BrokeOff(_) => "start it again",
-            };
-            Failure::failed(error.to_string(), hint)
-        })
+    runtime.block_on(session).map_err(|error| {
+        let hint = match &error {
+            SessionError::NotBegun(_) => {
+                "a client that speaks MCP starts this; see `baton setup --list`"
+            }
+            SessionError::BrokeOff(_) => "start it again",
+        };
+        Failure::failed(error.to_string(), hint)
     })
 }
 

@@ -17,6 +17,7 @@ use crate::tagging::tmux::{Tmux, socket};
 use crate::tagging::worker::Task;
 use crate::tagging::{Ground, told};
 use crate::verbs::await_tag::patience;
+use crate::workspace::NO_WORKSPACE;
 
 /// Start agents for approved work in files, or run one skill by hand
 ///
@@ -114,7 +115,7 @@ fn tree(ground: &Ground, named: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let hint = "go to a workspace, or make one with `baton init`";
     if ground.workspace().is_none() {
         let sentence = "there is no workspace in this folder or above it";
-        return Err(Failure::new(Exit::NotFound, "no-workspace", sentence, hint));
+        return Err(Failure::new(Exit::NotFound, NO_WORKSPACE, sentence, hint));
     }
     let tree = ground.whole(&ground.tree(named));
     match tree.canonicalize() {

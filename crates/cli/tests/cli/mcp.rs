@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,13 @@ impl Client {
     /// A client of an older revision, with these capabilities.
     fn new(desk: &Desk, agent: &str, capabilities: Value) -> Self {
         let mut client = Self::bare(desk, agent, &[]);
-        let begun = client.request(
+        client.greet(capabilities);
+        client
+    }
+
+    /// Begins the session, and returns what the server says of itself.
+    fn greet(&mut self, capabilities: Value) -> Value {
+        let begun = self.request(
             "initialize",
             json!({
                 "protocolVersion": "2025-06-18",
@@ -36,13 +42,18 @@ impl Client {
             }),
         );
         assert_eq!(begun["result"]["serverInfo"]["name"], "baton", "{begun}");
-        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        client
+        self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        begun["result"].clone()
     }
 
     fn bare(desk: &Desk, agent: &str, env: &[(&str, &str)]) -> Self {
         let mut command = desk.baton(&["mcp", "--agent", agent]);
-        command.envs(env.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.envs(env.iter().copied());
+        Self::at(command)
+    }
+
+    fn at(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().expect("piped"));
@@ -105,6 +116,23 @@ impl Drop for Client {
 
 fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
+}
+
+#[test]
+fn in_a_folder_that_is_not_ours_a_session_offers_nothing_and_says_why() {
+    let (desk, elsewhere) = (Desk::with(&[]), tempfile::tempdir().expect("a folder"));
+    let mut command = desk.baton(&["mcp", "--agent", "coder"]);
+    command.current_dir(elsewhere.path());
+    let mut client = Client::at(command);
+    let server = client.greet(json!({}));
+    assert!(server["capabilities"].get("tools").is_none(), "{server}");
+    assert!(server["instructions"].as_str().expect("words").contains("`baton init`"), "{server}");
+    assert_eq!(client.request("tools/list", json!({}))["result"]["tools"], json!([]));
+    drop(client.input.take());
+    assert!(client.child.wait().expect("it ends").success());
+    let mut command = desk.baton(&["mcp", "--workspace", "nowhere"]);
+    let refused = command.current_dir(elsewhere.path()).output().expect("it runs");
+    assert_eq!(refused.status.code(), Some(4), "what was named should be there");
 }
 
 #[test]

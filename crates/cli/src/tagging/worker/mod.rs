@@ -28,6 +28,7 @@ use super::{Ground, alerts, approval, mover, shown, told};
 use crate::failure::{Exit, Failure};
 use crate::show::Output;
 use crate::show::time;
+use crate::workspace::NO_WORKSPACE;
 
 /// The answer, and what the program said, in the folder of the session.
 pub(crate) const RESPONSE: &str = "RESPONSE.md";
@@ -330,7 +331,7 @@ impl Held<'_> {
 
 fn no_workspace() -> Failure {
     let sentence = "there is no workspace in this folder or above it";
-    Failure::new(Exit::NotFound, "no-workspace", sentence, "run `baton init` to make one here")
+    Failure::new(Exit::NotFound, NO_WORKSPACE, sentence, "run `baton init` to make one here")
 }
 
 /// With `strict_approval` the ledger must know of the approval. A process that is marked as an
