@@ -60,7 +60,7 @@ pub(crate) async fn ask(
             let checked = guard::check(url, allow).await?;
             let from = checked.url.clone();
             let response = once(asked, checked).await?;
-            match onward(&asked.method, &from, &response)? {
+            match onward(&asked.method, &from, response.status(), response.headers())? {
                 Some(next) => url = next,
                 None => return whole(response).await,
             }
@@ -98,9 +98,9 @@ async fn once(asked: &Asked, checked: Checked) -> Result<reqwest::Response, Unan
 fn onward(
     method: &Method,
     from: &Url,
-    response: &reqwest::Response,
+    status: StatusCode,
+    headers: &HeaderMap,
 ) -> Result<Option<Url>, Unanswered> {
-    let status = response.status();
     let kept = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT].contains(&status);
     if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
         return Ok(None);
@@ -110,7 +110,7 @@ fn onward(
         let why = format!("{status} sends the call on without its body; answer 307 or 308");
         return Err(Unanswered::Failed(why));
     }
-    let place = response.headers().get(LOCATION).and_then(|place| place.to_str().ok());
+    let place = headers.get(LOCATION).and_then(|place| place.to_str().ok());
     let next = place.and_then(|place| from.join(place).ok());
     let nowhere = || Unanswered::Failed(format!("{status} does not say where to go"));
     let next = next.ok_or_else(nowhere)?;
@@ -138,4 +138,54 @@ async fn whole(mut response: reqwest::Response) -> Result<Answered, Unanswered> 
 fn failed(error: reqwest::Error) -> Unanswered {
     // The address is not repeated: it may hold what only its owner should see.
     Unanswered::Failed(baton_store::causes(&error.without_url()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a call is sent on to by this status and place.
+    fn sent(
+        method: Method,
+        from: &str,
+        status: u16,
+        place: &str,
+    ) -> Result<Option<String>, String> {
+        let from = from.parse().expect("an address");
+        let status = StatusCode::from_u16(status).expect("a status");
+        let headers = HeaderMap::from_iter([(LOCATION, place.parse().expect("a header"))]);
+        let next = onward(&method, &from, status, &headers).map_err(|why| format!("{why:?}"))?;
+        Ok(next.map(String::from))
+    }
+
+    #[test]
+    fn a_call_is_never_sent_on_to_where_everybody_can_read_it() {
+        let secret = "https://build.example/run";
+        for (place, next) in [
+            ("https://other.example/run", Some("https://other.example/run")),
+            ("/elsewhere", Some("https://build.example/elsewhere")),
+            ("//other.example/run", Some("https://other.example/run")),
+            ("http://build.example/run", None),
+            ("HTTP://build.example/run", None),
+            ("ftp://build.example/run", None),
+        ] {
+            let sent = sent(Method::POST, secret, 307, place);
+            assert_eq!(sent.clone().ok().flatten().as_deref(), next, "{place}: {sent:?}");
+        }
+        let open = sent(Method::POST, "http://build.example/run", 308, "http://other.example/");
+        assert_eq!(open, Ok(Some("http://other.example/".to_owned())), "it was open before");
+    }
+
+    #[test]
+    fn a_call_keeps_its_body_wherever_it_is_sent() {
+        let secret = "https://build.example/run";
+        for status in [301, 302, 303] {
+            let question = sent(Method::GET, secret, status, "/other");
+            assert_eq!(question, Ok(Some("https://build.example/other".to_owned())));
+            let call = sent(Method::POST, secret, status, "/other");
+            assert!(call.is_err_and(|why| why.contains("307 or 308")), "{status}");
+        }
+        assert_eq!(sent(Method::GET, secret, 304, "/other"), Ok(None));
+        assert_eq!(sent(Method::POST, secret, 200, "/other"), Ok(None));
+    }
 }
