@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anstream::ColorChoice;
 use baton_protocol::id::AgentId;
 use baton_protocol::limits::KEY_BYTES_MAX;
-use clap::{Args, Command, CommandFactory, Parser, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, CommandFactory, Parser, ValueEnum};
 
 use crate::line::Address;
 use crate::show::width;
@@ -79,6 +80,14 @@ pub(crate) enum When {
 }
 
 impl Global {
+    /// Whoever types a workspace means it, whatever address the environment has for others.
+    pub(crate) fn typed_first(&mut self, read: &ArgMatches) {
+        let typed = |name| read.value_source(name) == Some(ValueSource::CommandLine);
+        if typed("workspace") && !typed("url") {
+            self.url = None;
+        }
+    }
+
     pub(crate) fn color(&self) -> ColorChoice {
         match self.color {
             When::Auto => ColorChoice::Auto,

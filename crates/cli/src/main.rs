@@ -40,8 +40,12 @@ fn main() -> ExitCode {
         return done;
     }
     let read = args::command().try_get_matches();
-    let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
+    let cli = read.and_then(|read| Cli::from_arg_matches(&read).map(|cli| (cli, read)));
+    let cli = match cli {
+        Ok((mut cli, read)) => {
+            cli.global.typed_first(&read);
+            cli
+        }
         Err(error) => return usage::told(error, usage::wants_json(std::env::args_os())),
     };
     let (json, color) = (cli.global.json, cli.global.color());

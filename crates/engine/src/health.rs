@@ -10,6 +10,7 @@ use baton_protocol::limits::{HEALTH_EVERY, HEALTH_WITHIN};
 use baton_protocol::time::Timestamp;
 use baton_store::{LedgerError, Scope};
 use reqwest::Method;
+use tokio::time::Instant;
 
 use crate::engine::{Engine, SubmitError};
 use crate::process;
@@ -18,7 +19,7 @@ use crate::run::web::{self, Answered, Asked, Unanswered};
 /// How often it is looked who was not heard of.
 const HEARTBEATS_LOOK: Duration = Duration::from_secs(5);
 /// Agents that are asked at once.
-const CHECKS_MAX: usize = 16;
+const CHECKS_MAX: usize = 64;
 
 impl Engine {
     /// Asks every agent that names a health check how it is. Returns how many there were.
@@ -34,25 +35,24 @@ impl Engine {
             .await?;
         let count = checks.len();
         let now = self.clock.now();
-        for few in checks.chunks(CHECKS_MAX) {
-            let mut running = tokio::task::JoinSet::new();
-            for (agent, check) in few.iter().cloned() {
+        let mut waiting = checks.into_iter();
+        let mut running = tokio::task::JoinSet::new();
+        loop {
+            for (agent, check) in waiting.by_ref().take(CHECKS_MAX - running.len()) {
                 let engine = self.clone();
                 running.spawn(async move {
                     let found = engine.ask_how(&agent, &check).await;
                     (agent, found)
                 });
             }
-            while let Some(done) = running.join_next().await {
-                let Ok((agent, found)) = done else { continue };
-                let (healthy, note) = (found.is_ok(), found.err());
-                match self.submit(report(agent, healthy, note, now)).await {
-                    Ok(_) | Err(SubmitError::Refused(_)) => (),
-                    Err(SubmitError::Failed(failure)) => return Err(failure),
-                }
+            let Some(done) = running.join_next().await else { return Ok(count) };
+            let Ok((agent, found)) = done else { continue };
+            let (healthy, note) = (found.is_ok(), found.err());
+            match self.submit(report(agent, healthy, note, now)).await {
+                Ok(_) | Err(SubmitError::Refused(_)) => (),
+                Err(SubmitError::Failed(failure)) => return Err(failure),
             }
         }
-        Ok(count)
     }
 
     /// Asks them every minute until the ledger stops.
@@ -86,15 +86,18 @@ impl Engine {
         }
     }
 
-    /// Does something again and again until the ledger stops.
+    /// Does something again and again until the ledger stops, at the same pace however long it
+    /// takes.
     async fn every<F: Future<Output = Result<usize, LedgerError>>>(
         &self,
         pause: Duration,
         check: impl Fn() -> F,
     ) {
+        let mut next = Instant::now();
         loop {
             // The pause comes first: starting often is not asking often.
-            if tokio::time::timeout(pause, self.stopped()).await.is_ok() {
+            next = (next + pause).max(Instant::now());
+            if tokio::time::timeout_at(next, self.stopped()).await.is_ok() {
                 return;
             }
             if let Err(failure) = check().await {

@@ -198,6 +198,11 @@ fn veil(viewer: &Actor, record: &mut Value) -> bool {
         Actor::Agent(agent) => Some(agent.as_str()),
         Actor::Operator | Actor::OperatorAs(_) | Actor::Viewer | Actor::Coordinator => None,
     };
+    let audit = &record["audit"];
+    let sides = [&audit["to_agent"], &audit["from_agent"]].map(Value::as_str);
+    if audit["withheld"] == true && agent.is_some() && agent == sides[0] && agent != sides[1] {
+        return false;
+    }
     let event = &mut record["event"];
     match event["type"].as_str() {
         Some("token_issued" | "token_revoked") => return false,

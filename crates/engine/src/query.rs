@@ -4,7 +4,6 @@
 
 use baton_protocol::World;
 use baton_protocol::command::Actor;
-use baton_protocol::handoff::State;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
 use baton_protocol::refusal::Refusal;
 use baton_protocol::text::BlobRef;
@@ -349,11 +348,9 @@ impl Engine {
 fn shown(world: &World, viewer: &Actor, id: HandoffId) -> Option<(HandoffView, Bodies)> {
     let (home, workflow, handoff) = world.handoff(id).ok()?;
     let agent = viewer.agent();
-    // What waits for a person has not reached its receiver yet.
-    let arrived = !matches!(handoff.state, State::AwaitingApproval { .. });
-    let concerns = handoff.to == agent && arrived || handoff.terms.from_agent == agent;
-    let kept = handoff.to == agent && !arrived && matches!(viewer, Actor::Agent(_));
-    let part = !kept && may_see(viewer, workflow) && Sight::of(viewer, workflow).sees(handoff);
+    let arrived = handoff.to == agent && !handoff.withheld;
+    let concerns = arrived || handoff.terms.from_agent == agent;
+    let part = may_see(viewer, workflow) && Sight::of(viewer, workflow).sees(handoff);
     let seen = concerns || part;
     let (mut view, mut bodies) =
         seen.then(|| view::handoff_view(world, home, workflow, handoff))?;

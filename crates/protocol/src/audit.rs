@@ -34,6 +34,9 @@ pub struct AuditRecord<'a> {
     tokens_consumed: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
+    /// Whoever it is for does not know of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    withheld: bool,
     trace_id: String,
     span_id: String,
 }
@@ -78,6 +81,7 @@ pub fn audit<'a>(world: &'a World, event: &'a Event, at: Timestamp) -> Option<Au
         duration_ms: resolved.then(|| at.millis_since(handoff.initiated_at)),
         tokens_consumed: result(event).and_then(|result| result.tokens_consumed),
         outcome: ended,
+        withheld: handoff.withheld,
         trace_id: span.trace_id(),
         span_id: span.span_id(),
     })

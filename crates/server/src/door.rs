@@ -74,6 +74,8 @@ impl House {
                 drop(room);
             });
         }
+        // Whoever comes now hears at once that nobody is here, and need not wait for those inside.
+        drop(door);
         let _ = self.room.acquire_many(CONNECTIONS_MAX).await;
     }
 

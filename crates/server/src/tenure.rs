@@ -3,7 +3,10 @@
 //! connection to wait on.
 
 use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
@@ -12,7 +15,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use baton_protocol::limits::REQUESTS_PER_TOKEN_MAX;
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::sync::watch;
 
 use crate::caller::bearer;
@@ -124,11 +127,19 @@ pub(crate) async fn hold(app: &Arc<App>, request: Request, next: Next) -> Respon
         return answer;
     }
     let (head, body) = answer.into_parts();
-    let over = async move { tenure.over().await };
-    Response::from_parts(
-        head,
-        Body::from_stream(body.into_data_stream().take_until(Box::pin(over))),
-    )
+    let cut = Arc::new(AtomicBool::new(false));
+    let ends = cut.clone();
+    let over = async move {
+        tenure.over().await;
+        ends.store(true, Ordering::Relaxed);
+    };
+    let body = body.into_data_stream().take_until(Box::pin(over)).map_err(io::Error::other);
+    // It breaks off, so that nobody takes it for the whole.
+    let broken = stream::poll_fn(move |_| {
+        let cut = cut.swap(false, Ordering::Relaxed);
+        Poll::Ready(cut.then(|| Err(io::Error::other("the token of this answer is over"))))
+    });
+    Response::from_parts(head, Body::from_stream(body.chain(broken)))
 }
 
 /// Lets the requests look at their credentials whenever one was taken away, and every second.

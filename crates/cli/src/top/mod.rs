@@ -6,6 +6,8 @@ mod frame;
 mod keys;
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +16,9 @@ use anstream::ColorChoice;
 use hyper::Method;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use self::frame::{Frame, Rate, Rates};
 use self::keys::Shown;
@@ -25,6 +30,9 @@ use crate::show::width;
 const EVERY: Duration = Duration::from_secs(1);
 /// How long a key can wait for the view to look whether something new was read.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// After so long without news what is shown is old.
+const SILENT: Duration = Duration::from_secs(5);
 
 /// Shows the workspace until somebody has seen enough, or once.
 pub(crate) fn run(session: Session, once: bool) -> Result<(), Failure> {
@@ -84,23 +92,59 @@ fn watch(
     mut shown: Shown,
     news: &Receiver<News>,
 ) -> io::Result<()> {
+    let told_to_end = signals()?;
+    let mut heard = Instant::now();
     loop {
         terminal.draw(|canvas| draw::draw(canvas, &mut shown))?;
         loop {
             match news.try_recv() {
-                Ok(Ok((frame, rate))) => shown.renew(*frame, rate),
-                Ok(Err(trouble)) => shown.trouble = Some(trouble),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
-                    if !event::poll(LOOK)? {
-                        continue;
+                Ok(read) => {
+                    heard = Instant::now();
+                    match read {
+                        Ok((frame, rate)) => shown.renew(*frame, rate),
+                        Err(trouble) => shown.trouble = Some(trouble),
                     }
-                    match event::read()? {
-                        Event::Key(key) if !shown.press(key) => return Ok(()),
-                        _ => (),
+                }
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
+                    if told_to_end.load(Ordering::Relaxed) || is_gone(LOOK)? {
+                        return Ok(());
+                    }
+                    if heard.elapsed() > SILENT && shown.trouble.is_none() {
+                        shown.trouble = Some("the coordinator does not answer".to_owned());
+                    } else if !event::poll(Duration::ZERO)? {
+                        continue;
+                    } else if let Event::Key(key) = event::read()?
+                        && !shown.press(key)
+                    {
+                        return Ok(());
                     }
                 }
             }
             break;
         }
     }
+}
+
+/// Becomes true when somebody tells this process to end, so that it can leave the terminal as it
+/// was.
+fn signals() -> io::Result<Arc<AtomicBool>> {
+    let told = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGHUP, SIGINT] {
+        signal_hook::flag::register(signal, told.clone())?;
+    }
+    Ok(told)
+}
+
+/// Waits for something to be typed. Returns whether nobody can type any more: the terminal is gone,
+/// and asking it for keys would never end.
+fn is_gone(within: Duration) -> io::Result<bool> {
+    let stdin = io::stdin();
+    let mut typed = [PollFd::new(&stdin, PollFlags::IN)];
+    let within = within.try_into().map_err(io::Error::other)?;
+    match rustix::event::poll(&mut typed, Some(&within)) {
+        // A signal came; whoever asks looks what it was.
+        Ok(_) | Err(Errno::INTR) => (),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(typed[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL))
 }

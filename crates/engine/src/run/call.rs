@@ -6,9 +6,10 @@ use baton_protocol::effect::EffectId;
 use baton_protocol::handoff::State;
 use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
 use baton_protocol::limits::CALL_WITHIN;
+use baton_protocol::mask;
 use baton_protocol::reach::Url;
 use baton_protocol::text::Text;
-use baton_store::{LedgerError, Scope};
+use baton_store::{Hash, LedgerError, Scope};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 
@@ -17,6 +18,9 @@ use super::web::{self, Answered, Asked, Unanswered};
 use super::{Outside, sign};
 use crate::engine::{Engine, SubmitError};
 use crate::query::QueryError;
+
+/// How much of the digest of what is sent stands in its name.
+const DELIVERY_DIGITS: usize = 8;
 
 /// One call: to whom, and about what.
 #[derive(Clone, Debug)]
@@ -41,6 +45,8 @@ enum Turn {
     Gone,
     /// The agent holds as much as it can.
     Full,
+    /// It asked somebody above, and is called again with the answer.
+    Waits(HandoffId),
     /// It waits for its answer, or it was taken before a crash, and the result was lost with it.
     Now(Option<Fence>),
 }
@@ -49,26 +55,33 @@ enum Turn {
 enum Came {
     /// It is over; this is to be noted, or another coordinator goes on.
     Over(Option<String>),
-    /// The service went on to others, and is called again if the work comes back to it.
+    /// The service went on to others or asked somebody above, and is called again if the work
+    /// comes back to it or the answer does.
     WentOn,
 }
 
-/// Calls the service, again whenever what it sent out is back. Returns what to note; nothing when
-/// the coordinator ends first.
+/// Calls the service, again whenever what it sent out or asked is back. Returns what to note;
+/// nothing when the coordinator ends first.
 pub(super) async fn call(
     engine: &Engine,
     outside: &Outside,
     call: &Call,
 ) -> Result<Option<String>, LedgerError> {
+    let mut asked = None;
     loop {
-        match once(engine, outside, call).await? {
+        match once(engine, outside, call, &mut asked).await? {
             Came::Over(note) => return Ok(note),
             Came::WentOn => (),
         }
     }
 }
 
-async fn once(engine: &Engine, outside: &Outside, call: &Call) -> Result<Came, LedgerError> {
+async fn once(
+    engine: &Engine,
+    outside: &Outside,
+    call: &Call,
+    asked: &mut Option<HandoffId>,
+) -> Result<Came, LedgerError> {
     let mut changes = engine.changes();
     let fence = loop {
         changes.mark_unchanged();
@@ -76,20 +89,21 @@ async fn once(engine: &Engine, outside: &Outside, call: &Call) -> Result<Came, L
             Turn::Gone => return Ok(Came::Over(Some("nobody waits for it any more".to_owned()))),
             Turn::Now(Some(fence)) if engine.is_out(&call.held(fence)).await? => (),
             Turn::Now(fence) => break fence,
+            Turn::Waits(question) => *asked = Some(question),
             Turn::Full => (),
         }
         if !engine.changed(&mut changes).await {
             return Ok(Came::Over(None));
         }
     };
-    let asked = match request(engine, outside, call, fence).await {
-        Ok(asked) => asked,
+    let request = match request(engine, outside, call, (fence, *asked)).await {
+        Ok(request) => request,
         Err(QueryError::Failed(failure)) => return Err(failure),
         Err(why) => return Ok(Came::Over(Some(why.to_string()))),
     };
     let within = CALL_WITHIN.as_duration();
     let answer = tokio::select! {
-        answer = web::ask(&asked, &outside.allow, within) => answer,
+        answer = web::ask(&request, &outside.allow, within) => answer,
         () = engine.runs.stopped() => return Ok(Came::Over(None)),
     };
     let note = match answer {
@@ -120,14 +134,13 @@ async fn answered(engine: &Engine, call: &Call, answer: &Answered) -> Result<Cam
         let round = engine.round(&held).await?;
         return Ok(match engine.tell(&held, round, Outcome::of(body, *cut)).await? {
             Told::Done(note) => Came::Over(Some(note)),
-            Told::Asked => Came::Over(Some("it asked somebody above".to_owned())),
             // Should its checks fail, it is called again.
             Told::Reported => Came::Over(Some("returned; its checks run".to_owned())),
-            Told::WentOn => Came::WentOn,
+            Told::WentOn | Told::Asked => Came::WentOn,
             Told::Stopping => Came::Over(None),
         });
     }
-    let said = String::from_utf8_lossy(body);
+    let said = mask(&String::from_utf8_lossy(body)).into_owned();
     let why = match said.trim() {
         "" => status.to_string(),
         said => format!("{status}: {}", said.chars().take(500).collect::<String>()),
@@ -149,6 +162,11 @@ async fn turn(engine: &Engine, call: &Call) -> Result<Turn, LedgerError> {
             else {
                 return Turn::Gone;
             };
+            let mut holds = workflow.holds.iter();
+            let held = holds.find(|(_, hold)| hold.handoff == Some(id) && hold.agent == agent);
+            if let Some(waiting) = held.and_then(|(_, hold)| hold.suspended) {
+                return Turn::Waits(waiting.escalation);
+            }
             match &handoff.state {
                 _ if handoff.to != agent => Turn::Gone,
                 State::Accepted { fence, .. } => Turn::Now(Some(*fence)),
@@ -159,8 +177,6 @@ async fn turn(engine: &Engine, call: &Call) -> Result<Turn, LedgerError> {
                 },
                 // Passed for good it is over, and still held by whom it went to.
                 State::Completed { .. } => {
-                    let mut holds = workflow.holds.iter();
-                    let held = holds.find(|(_, hold)| hold.handoff == Some(id));
                     held.map_or(Turn::Gone, |(fence, _)| Turn::Now(Some(*fence)))
                 }
                 State::AwaitingApproval { .. }
@@ -179,7 +195,7 @@ async fn request(
     engine: &Engine,
     outside: &Outside,
     call: &Call,
-    fence: Option<Fence>,
+    (fence, answered): (Option<Fence>, Option<HandoffId>),
 ) -> Result<Asked, QueryError> {
     let mut package = engine.package(Actor::Agent(call.agent.clone()), call.handoff).await?;
     package.fence = fence;
@@ -197,7 +213,12 @@ async fn request(
         value.map(|value| headers.insert(HeaderName::from_static(name), value)).ok()
     };
     add("baton-signature", signature);
-    add("baton-delivery", call.effect.to_string());
+    // What it is called about may have gone on meanwhile, and then it is another call.
+    let told = Hash::of(&body).to_string();
+    add("baton-delivery", format!("{}-{}", call.effect, &told[..DELIVERY_DIGITS]));
+    if let Some(question) = answered {
+        add("baton-answer", question.to_string());
+    }
     add("baton-agent", call.agent.to_string());
     add("baton-handoff", call.handoff.to_string());
     add("baton-workflow", call.workflow.to_string());

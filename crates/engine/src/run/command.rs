@@ -22,7 +22,7 @@ use super::Outside;
 use super::child::Child;
 use super::listen::{self, Listen};
 use super::orphan;
-use super::outcome::{Held, Outcome, Standing, Told};
+use super::outcome::{Held, Look, Outcome, Standing, Told};
 use super::output::{self, Log, Said};
 use crate::engine::Engine;
 use crate::query::QueryError;
@@ -80,32 +80,12 @@ pub(super) async fn run(
     if from_before {
         orphan::end(&trace(outside, held), &marks(outside, held)).await;
     }
-    let mut changes = engine.changes();
     let mut answered: Option<HandoffId> = None;
     loop {
-        changes.mark_unchanged();
-        match engine.standing(held).await? {
-            Standing::Gone => return Ok(Some("what it held is over".to_owned())),
-            Standing::Waits(escalation) => {
-                answered = Some(escalation);
-                match engine.changed(&mut changes).await {
-                    true => continue,
-                    false => return Ok(None),
-                }
-            }
-            // It has returned. Should its checks fail, it goes on with what they showed.
-            Standing::Checked => match engine.changed(&mut changes).await {
-                true => continue,
-                false => return Ok(None),
-            },
-            // It said where the work goes next, and goes on when that comes back to it.
-            Standing::Held { .. } if engine.is_out(held).await? => {
-                match engine.changed(&mut changes).await {
-                    true => continue,
-                    false => return Ok(None),
-                }
-            }
-            Standing::Held { .. } => (),
+        match ready(engine, held, &mut answered).await? {
+            Ready::Now => (),
+            Ready::Gone => return Ok(Some("what it held is over".to_owned())),
+            Ready::Stopping => return Ok(None),
         }
         let round = engine.round(held).await?;
         // Nobody else works on it until the last run for it has gone.
@@ -121,7 +101,11 @@ pub(super) async fn run(
             Ended::Overdue(last) => {
                 let why = last.note("its run was ended: its time is up");
                 engine.noted(held, &Outcome::failed(&why, json!({}))).await?;
-                return Ok(Some(why));
+                match engine.looked_at(held).await? {
+                    Some(_) => continue,
+                    // There is nobody to ask.
+                    None => return Ok(Some(why)),
+                }
             }
             Ended::NotStarted(why) => {
                 Outcome::failed(&format!("could not start: {why}"), json!({}))
@@ -132,6 +116,47 @@ pub(super) async fn run(
             Told::Done(note) => return Ok(Some(note)),
             Told::Stopping => return Ok(None),
             Told::Asked | Told::WentOn | Told::Reported => (),
+        }
+    }
+}
+
+/// Whether there is something to run for.
+enum Ready {
+    Now,
+    /// What it held is over.
+    Gone,
+    /// The coordinator ends.
+    Stopping,
+}
+
+/// Waits until what is held is to be worked on; `answered` becomes what was asked meanwhile.
+async fn ready(
+    engine: &Engine,
+    held: &Held,
+    answered: &mut Option<HandoffId>,
+) -> Result<Ready, LedgerError> {
+    let mut changes = engine.changes();
+    loop {
+        changes.mark_unchanged();
+        match engine.standing(held).await? {
+            Standing::Gone => return Ok(Ready::Gone),
+            Standing::Waits(escalation) => *answered = Some(escalation),
+            // It has returned. Should its checks fail, it goes on with what they showed.
+            Standing::Checked => (),
+            // It said where the work goes next, and goes on when that comes back to it.
+            Standing::Held { .. } if engine.is_out(held).await? => (),
+            Standing::Held { .. } => match engine.looked_at(held).await? {
+                // Its time was up and its last run was ended; it goes on when somebody has looked.
+                Some((look, Look::Open)) => *answered = Some(look),
+                Some((look, Look::Over)) => {
+                    *answered = answered.or(Some(look));
+                    return Ok(Ready::Now);
+                }
+                None => return Ok(Ready::Now),
+            },
+        }
+        if !engine.changed(&mut changes).await {
+            return Ok(Ready::Stopping);
         }
     }
 }

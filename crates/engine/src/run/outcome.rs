@@ -5,13 +5,16 @@ use baton_protocol::command::{
     Actor, Command, CommandObject, Complete, GiveBack, Next, Pass, PassAudit, PassKind, Progress,
     ResultContent, Submission,
 };
-use baton_protocol::handoff::{ContentType, Handoff, Kind, ReturnStatus, State};
+use baton_protocol::handoff::{ContentType, Handoff, Kind, Matter, ReturnStatus, State};
 use baton_protocol::id::{AgentId, CommandId, Fence, HandoffId, WorkflowId};
+use baton_protocol::limits::BODY_BYTES_MAX;
+use baton_protocol::mask;
 use baton_protocol::text::{Body, BodyJson, Text};
 use baton_protocol::time::Timestamp;
 use baton_store::{LedgerError, Scope};
 use serde_json::Value;
 
+use super::output::uncut;
 use super::step;
 use crate::engine::{Engine, SubmitError};
 
@@ -40,6 +43,15 @@ pub(super) enum Standing {
         /// When the time of a hold is up whose handoff is over.
         due: Option<Timestamp>,
     },
+}
+
+/// Where somebody stands who was asked to look at a hold whose time is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// The decision is to come.
+    Open,
+    /// It is there.
+    Over,
 }
 
 /// Which part of the work is held.
@@ -79,14 +91,19 @@ pub(super) struct Outcome {
 impl Outcome {
     /// Output as a result: a command object if it says where the work goes, else JSON if it is
     /// that, words if not.
-    pub(super) fn of(output: &[u8], cut: bool) -> Self {
+    pub(super) fn of(output: &[u8], mut cut: bool) -> Self {
         let text = String::from_utf8_lossy(output);
         let text = text.trim();
         let content = match serde_json::from_str::<Value>(text) {
             _ if text.is_empty() => None,
             Ok(json) if !cut && CommandObject::is_meant(&json) => return Self::said(json),
             Ok(json) if !cut => Some((ContentType::Json, json)),
-            Ok(_) | Err(_) => Some((ContentType::Text, Value::String(text.to_owned()))),
+            Ok(_) | Err(_) => {
+                let fits = fitting(text, BODY_BYTES_MAX);
+                cut |= fits.len() < text.len();
+                let most = if cut { uncut(fits.as_bytes()) } else { fits.len() };
+                Some((ContentType::Text, Value::String(fits[..most].to_owned())))
+            }
         };
         let status = if cut { ReturnStatus::Partial } else { ReturnStatus::Success };
         let note = cut.then(|| "the output was too long and is cut off".to_owned());
@@ -141,8 +158,23 @@ pub(super) enum Told {
     Stopping,
 }
 
-/// As much of a text as a note can hold.
+/// As much of a text as takes so many bytes in JSON.
+fn fitting(text: &str, most: usize) -> &str {
+    let mut weight = 2;
+    let over = text.char_indices().find(|(_, letter)| {
+        weight += match letter {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            letter if *letter < ' ' => 6,
+            letter => letter.len_utf8(),
+        };
+        weight > most
+    });
+    over.map_or(text, |(at, _)| &text[..at])
+}
+
+/// As much of a text as a note can hold. Secrets are masked first: half of one is not known as one.
 pub(crate) fn words(text: &str) -> Option<Text> {
+    let text = mask(text);
     let most = baton_protocol::limits::TEXT_BYTES_MAX;
     let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
@@ -310,6 +342,27 @@ impl Engine {
         .await
     }
 
+    /// The last look that somebody was asked to take because the time of this hold was up.
+    pub(super) async fn looked_at(
+        &self,
+        held: &Held,
+    ) -> Result<Option<(HandoffId, Look)>, LedgerError> {
+        let (workflow, fence) = (held.workflow, held.fence);
+        self.look(Scope::Workflow(workflow), move |world| {
+            let all = world.workflows.get(&workflow)?.handoffs.values();
+            let looks = all.filter(|one| match &one.terms.kind {
+                Kind::Escalation(asked) => asked.matter == Matter::Overdue,
+                Kind::Sequential | Kind::Delegation(_) | Kind::Broadcast(_) => false,
+            });
+            let last = looks
+                .filter(|look| look.terms.parent == fence)
+                .max_by_key(|look| (look.initiated_at, look.terms.id))?;
+            let how = if last.state.is_over() { Look::Over } else { Look::Open };
+            Some((last.terms.id, how))
+        })
+        .await
+    }
+
     async fn is_open_under(&self, held: &Held) -> Result<bool, LedgerError> {
         let (workflow, fence) = (held.workflow, held.fence);
         self.look(Scope::Workflow(workflow), move |world| {
@@ -378,6 +431,24 @@ pub(super) fn completing(held: &Held, outcome: &Outcome) -> Result<Command, Stri
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_is_too_long_is_cut_between_words_and_fits() {
+        let key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+        let said = format!("{} {}", "x".repeat(1_000), &key[..20]);
+        let cut = Outcome::of(said.as_bytes(), true).content.expect("words").1;
+        assert_eq!(cut, Value::String("x".repeat(1_000)), "half a secret is left out");
+        for (said, letters) in [(vec![0xff_u8; 400_000], 349_524), (vec![1; 400_000], 174_762)] {
+            let outcome = Outcome::of(&said, false);
+            assert_eq!(outcome.status, ReturnStatus::Partial);
+            let (_, content) = outcome.content.expect("words");
+            assert_eq!(content.as_str().expect("words").chars().count(), letters);
+            assert!(BodyJson::try_from(content).is_ok(), "it can be recorded");
+        }
+        let long = format!("{}{key} and more", "y ".repeat(2_020));
+        let note = words(&long).expect("a note").to_string();
+        assert!(!note.contains("ghp_"), "{}", &note[4_000..]);
+    }
 
     #[test]
     fn output_is_json_if_it_reads_as_that_and_words_if_not() {

@@ -121,6 +121,8 @@ const KEY_ENDS: &str = "-----END ";
 const KEY_NAMED: &str = "PRIVATE KEY-----";
 /// Bytes that are held back at most, for the rest of a line or of a key.
 const HELD_BACK_MAX: usize = 64 * 1024;
+/// The longest word that may be a secret.
+const SECRET_BYTES_MAX: usize = 16 * 1024;
 
 /// Masks what was said, whole lines and whole keys at a time: a secret that comes in two pieces is
 /// one secret.
@@ -145,7 +147,7 @@ impl Masked {
             None => lines,
         };
         let much = self.held.len() - whole > HELD_BACK_MAX;
-        self.release(if much { self.held.len() } else { whole })
+        self.release(if much { uncut(&self.held) } else { whole })
     }
 
     /// What is left at the end.
@@ -157,6 +159,18 @@ impl Masked {
         let said: Vec<u8> = self.held.drain(..count).collect();
         mask(&String::from_utf8_lossy(&said)).into_owned().into_bytes()
     }
+}
+
+/// How much of a text that has to end somewhere ends between two words: half a secret would not be
+/// known as one. A word that is longer than any secret is cut.
+pub(super) fn uncut(text: &[u8]) -> usize {
+    let ends = |at: &usize| {
+        let gap = matches!(text[*at], b' ' | b'\t' | b'\r' | b'\n' | b',' | b';');
+        // What has a name goes with it.
+        gap && !text[..*at].trim_ascii_end().ends_with(b":") && !text[..*at].ends_with(b"=")
+    };
+    let start = text.len().saturating_sub(SECRET_BYTES_MAX);
+    (start..text.len()).rev().find(ends).unwrap_or(text.len())
 }
 
 fn rfind(bytes: &[u8], what: &[u8]) -> Option<usize> {
@@ -274,6 +288,26 @@ mod tests {
             "what never was a letter is not waited for"
         );
         assert_eq!(whole_letters(b"", false), 0);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_shown_with_half_a_secret() {
+        let key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+        let boundary = HELD_BACK_MAX + CHUNK_BYTES;
+        for before in boundary - 60..boundary + 20 {
+            let mut masked = Masked::default();
+            let said = format!("{} {key} more", "x".repeat(before)).into_bytes();
+            let mut shown = Vec::new();
+            for piece in said.chunks(CHUNK_BYTES) {
+                shown.extend(masked.take(piece));
+            }
+            shown.extend(masked.rest());
+            let shown = String::from_utf8(shown).expect("a text");
+            assert!(!shown.contains("ghp_") && shown.ends_with("] more"), "{before}");
+        }
+        let named = b"x password: hunter2";
+        assert_eq!(uncut(named), 1, "what has a name goes with it");
+        assert_eq!(uncut(b"xyz"), 3, "a word without an end ends somewhere");
     }
 
     #[test]

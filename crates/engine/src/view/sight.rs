@@ -1,6 +1,6 @@
 //! Who sees what. The operator sees everything; an agent sees the work it has or had a part in, and
 //! of a broadcast only its own copy with what hangs from it, unless the sender lets the recipients
-//! know of each other.
+//! know of each other. What a person has not let through, whoever it is for does not see.
 
 use std::collections::BTreeSet;
 
@@ -57,9 +57,14 @@ impl<'a> Sight<'a> {
         if self.besides.is_some_and(|hidden| hidden.has(handoff.terms.id)) {
             return false;
         }
-        let Some(viewer) = self.viewer.filter(|_| !self.workflow.groups.is_empty()) else {
+        let Some(viewer) = self.viewer else { return true };
+        // What waits for a person, or was denied, has not reached its receiver.
+        if handoff.withheld && handoff.to == *viewer && handoff.terms.from_agent != *viewer {
+            return false;
+        }
+        if self.workflow.groups.is_empty() {
             return true;
-        };
+        }
         let above = self.workflow.above(handoff);
         let mut copies = std::iter::once(handoff).chain(above).filter(|one| is_secret(one));
         copies.all(|copy| self.may_know(viewer, copy))

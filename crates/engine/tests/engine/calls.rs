@@ -140,6 +140,23 @@ async fn a_service_may_accept_now_and_answer_later() {
 }
 
 #[tokio::test]
+async fn a_service_that_failed_with_whole_work_is_called_again_after_the_decision() {
+    let (mut stage, service) = staged(&[r#"200 {"goto": 7}"#, "200 done"]).await;
+    let pass = json!({ "pass": { "to_agent": "builder", "reason": "build it" } });
+    let passed = stage.scene.ask(Actor::Agent(agent("planner")), pass).await;
+    let reason = stage.decide("try once more").await;
+    assert!(reason.contains("bad command object"), "{reason}");
+    stage.settled().await;
+    let workflow = passed.workflow.expect("a workflow");
+    let view = stage.scene.engine.workflow(Actor::Operator, workflow).await.expect("it is there");
+    assert_eq!(view.line.status, "completed");
+    let calls = service.calls();
+    let [(first, _), (second, _)] = calls.as_slice() else { panic!("{} calls", calls.len()) };
+    assert!(!first.contains_key("baton-answer") && second.contains_key("baton-answer"));
+    assert_ne!(first["baton-delivery"], second["baton-delivery"], "they are two calls");
+}
+
+#[tokio::test]
 async fn a_service_that_says_no_has_rejected_it() {
     let (mut stage, _service) = staged(&["422 not my trade"]).await;
     let passed = delegate(&mut stage).await;

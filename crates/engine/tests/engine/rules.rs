@@ -1,7 +1,7 @@
 //! Rules of the policy: what they make of handoffs, and what other rules would have made of them.
 
 use baton_engine::view::{Answer, WhatIf};
-use baton_engine::{Clock, QueryError, SubmitError};
+use baton_engine::{AuditQuery, Clock, HandoffQuery, MessageQuery, QueryError, SubmitError};
 use baton_protocol::command::Actor;
 use baton_protocol::id::HandoffId;
 use baton_protocol::policy::Policy;
@@ -61,6 +61,47 @@ async fn a_handoff_for_which_a_rule_holds_waits_and_the_record_says_why() {
     // What was recorded stands after a restart under any rules.
     scene.ledger.restart().expect("the lines read back");
     assert_eq!(scene.state(&odd).await, "awaiting_approval");
+}
+
+#[tokio::test]
+async fn what_a_person_does_not_let_through_never_reaches_whoever_it_was_for() {
+    let mut scene = Scene::new().await;
+    // The receiver took part before, so it may see the work, and not what waits or was denied.
+    let first = json!({ "pass": { "to_agent": "builder", "reason": "begin" } });
+    let first = scene.ask(planner(), first).await;
+    let fence = scene.accept(&first).await.fence;
+    let work = first.workflow.expect("a workflow");
+    let back = json!({ "pass": { "workflow": work, "fence": fence, "to_agent": "planner",
+        "reason": "look" } });
+    let back = scene.ask(Actor::Agent(agent("builder")), back).await;
+    let taken = json!({ "accept": { "handoff": back.handoff } });
+    let fence = scene.ask(planner(), taken).await.fence;
+    set(&mut scene, json!({ "approval": [{ "name": "all", "when": "true" }] })).await;
+    let talk = json!([{ "role": "user", "content": "hush" }]);
+    let waiting = json!({ "pass": { "workflow": work, "fence": fence, "to_agent": "builder",
+        "reason": "hush", "context": { "conversation_history": { "messages": talk } } } });
+    let waiting = scene.ask(planner(), waiting).await;
+    let id = waiting.handoff.expect("a handoff");
+    assert_eq!(scene.state(&waiting).await, "awaiting_approval");
+    for told in ["waits", "denied"] {
+        let (engine, builder) = (&scene.engine, Actor::Agent(agent("builder")));
+        assert!(engine.handoff(builder.clone(), id).await.is_err(), "{told}");
+        assert!(engine.package(builder.clone(), id).await.is_err(), "{told}");
+        let view = engine.workflow(builder.clone(), work).await.expect("its own work");
+        let flow = engine.flow(builder.clone(), work).await.expect("a picture");
+        let all = engine.handoffs(builder.clone(), HandoffQuery::default()).await.expect("a list");
+        let audit = AuditQuery::default();
+        let audit = engine.audit(builder.clone(), audit).await.expect("the audit");
+        let messages = engine.messages(builder, MessageQuery::default()).await.expect("messages");
+        let seen = json!([view, flow, all.items, audit, messages.items]).to_string();
+        assert!(!seen.contains("hush") && !seen.contains(&id.to_string()), "{told}: {seen}");
+        if told == "waits" {
+            let no = json!({ "deny": { "handoff": id, "reason": "no" } });
+            scene.ask(Actor::Operator, no).await;
+        }
+    }
+    let shown = scene.engine.handoff(planner(), id).await.expect("who sent it sees it");
+    assert_eq!(shown.line.state, "failed");
 }
 
 #[tokio::test]

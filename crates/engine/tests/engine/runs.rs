@@ -68,26 +68,8 @@ async fn whole_work_is_completed_or_somebody_above_is_asked_and_then_it_goes_on(
     stage.script("[ -n \"$BATON_ANSWER\" ] || exit 1; echo '{\"shipped\": true}'").await;
     let pass = json!({ "pass": { "to_agent": "builder", "reason": "build it" } });
     let passed = stage.scene.ask(Actor::Agent(agent("planner")), pass).await;
-    let asked = async || {
-        let mut changes = stage.scene.engine.changes();
-        loop {
-            changes.mark_unchanged();
-            let inbox = stage.scene.engine.inbox(agent("operator")).await.expect("an inbox");
-            if let [question] = inbox.waiting.as_slice() {
-                return question.clone();
-            }
-            changes.changed().await.expect("the ledger goes on");
-        }
-    };
-    let question = asked().await;
-    assert!(question.reason.contains("exit code 1"), "{}", question.reason);
-    let accept = json!({ "accept": { "handoff": question.id } });
-    let fence = stage.scene.ask(Actor::Operator, accept).await.fence;
-    let give = json!({ "return": {
-        "handoff": question.id, "fence": fence, "status": "success",
-        "result": { "content_type": "text", "body": "try again" },
-    }});
-    stage.scene.ask(Actor::Operator, give).await;
+    let reason = stage.decide("try again").await;
+    assert!(reason.contains("exit code 1"), "{reason}");
     stage.settled().await;
     let workflow = passed.workflow.expect("a workflow");
     let view = stage.scene.engine.workflow(Actor::Operator, workflow).await.expect("it is there");
@@ -161,9 +143,10 @@ async fn a_timeout_ends_the_run_and_the_next_one_has_another_fence() {
 }
 
 #[tokio::test]
-async fn work_that_is_over_its_time_is_ended_and_noted() {
+async fn work_that_is_over_its_time_is_ended_and_goes_on_when_somebody_has_looked() {
     let mut stage = Stage::new().await;
-    let reach = json!({ "command": { "argv": ["sh", "-c", "echo pid $$; sleep 1000"] } });
+    let script = "echo pid $$; [ -n \"$BATON_ANSWER\" ] || exec sleep 1000; echo \"again\"";
+    let reach = json!({ "command": { "argv": ["sh", "-c", script] } });
     let profile = json!({ "id": "builder", "reach": reach, "max_execution_time": "10m" });
     stage.register(profile).await;
     let pass = json!({ "pass": { "to_agent": "builder", "reason": "build it" } });
@@ -171,13 +154,28 @@ async fn work_that_is_over_its_time_is_ended_and_noted() {
     let pid = named(&stage.said(&passed, "pid ").await);
     stage.scene.later("10m");
     assert_eq!(stage.scene.engine.wake_due().await.expect("woken"), 1);
-    stage.settled().await;
-    assert!(!is_running(&pid), "{pid} still runs");
     let workflow = passed.workflow.expect("a workflow");
-    let view = stage.scene.engine.workflow(Actor::Operator, workflow).await.expect("it is there");
-    let progress = view.holds[0].progress.clone().expect("a note");
+    let engine = stage.scene.engine.clone();
+    let mut changes = engine.changes();
+    let progress = loop {
+        changes.mark_unchanged();
+        let view = engine.workflow(Actor::Operator, workflow).await.expect("it is there");
+        if let Some(note) = view.holds[0].progress.clone() {
+            break note;
+        }
+        changes.changed().await.expect("the ledger goes on");
+    };
+    assert!(!is_running(&pid), "{pid} still runs");
     assert!(progress.contains("its time is up; it was ended by signal 15"), "{progress}");
     assert!(progress.contains(&pid), "what it said last is there, too: {progress}");
+    // Nothing runs until somebody has looked, after a crash of ours neither.
+    stage.restart().await;
+    stage.decide("take more time").await;
+    stage.settled().await;
+    let view = stage.scene.engine.workflow(Actor::Operator, workflow).await.expect("it is there");
+    assert_eq!(view.line.status, "completed");
+    let ending = view.ending.expect("an ending").to_string();
+    assert!(ending.contains("again") && !ending.contains(&pid), "{ending}");
 }
 
 #[tokio::test]

@@ -170,6 +170,28 @@ impl Stage {
         }
     }
 
+    /// The operator decides the one question there is, as soon as it is asked. Returns its reason.
+    pub(crate) async fn decide(&mut self, words: &str) -> String {
+        let mut changes = self.scene.engine.changes();
+        let question = loop {
+            changes.mark_unchanged();
+            let inbox = self.scene.engine.inbox(agent("operator")).await.expect("an inbox");
+            if let [question] = inbox.waiting.as_slice() {
+                break question.clone();
+            }
+            let more = tokio::time::timeout(std::time::Duration::from_secs(30), changes.changed());
+            more.await.expect("somebody asks").expect("the ledger goes on");
+        };
+        let accept = json!({ "accept": { "handoff": question.id } });
+        let fence = self.scene.ask(Actor::Operator, accept).await.fence;
+        let give = json!({ "return": {
+            "handoff": question.id, "fence": fence, "status": "success",
+            "result": { "content_type": "text", "body": words },
+        }});
+        self.scene.ask(Actor::Operator, give).await;
+        question.reason
+    }
+
     /// What was noted of the effects that were carried out.
     pub(crate) async fn notes(&self) -> Vec<String> {
         let query = AuditQuery { kinds: vec!["settled".to_owned()], ..AuditQuery::default() };

@@ -302,6 +302,9 @@ pub(super) fn set_state(
     let slept_until = handoff.state.wake_at();
     world.queues.leave(handoff);
     handoff.state = next(handoff);
+    // What ends while it waits for a person never reached anybody.
+    let waits = matches!(handoff.state, State::AwaitingApproval { .. });
+    handoff.withheld = waits || handoff.withheld && handoff.state.is_over();
     world.queues.enter(handoff);
     let sleeps_until = handoff.state.wake_at();
     if slept_until != sleeps_until {
@@ -326,6 +329,7 @@ fn initiated(world: &mut World, id: WorkflowId, terms: &Terms, state: State, at:
         tried: BTreeSet::new(),
         gap: terms.gap.clone(),
         approved: None,
+        withheld: false,
         unverified: 0,
         evidence: None,
         // Set below, with everything that follows from it.

@@ -50,6 +50,9 @@ pub struct Handoff {
     /// The hash of what a person approved, if one had to.
     #[serde(default)]
     pub approved: Option<String>,
+    /// It waits for a person, or ended while it did: whoever it is for does not know of it.
+    #[serde(default)]
+    pub withheld: bool,
     /// How often what came back did not pass its checks.
     #[serde(default)]
     pub unverified: u8,

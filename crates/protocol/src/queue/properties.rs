@@ -26,6 +26,7 @@ fn waiting(n: usize, (level, at): (usize, i64)) -> Handoff {
         tried: Default::default(),
         gap: Vec::new(),
         approved: None,
+        withheld: false,
         unverified: 0,
         evidence: None,
         state: State::Queued { until: None, give_up: None },

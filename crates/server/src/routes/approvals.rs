@@ -139,10 +139,15 @@ async fn held(app: &App, actor: &Actor, key: &Key, id: HandoffId) -> Result<Fenc
     if let Some(fence) = held.or(returned) {
         return Ok(fence);
     }
-    if view.line.fence.is_some() {
-        return Err(Refusal::FenceRequired { agent: actor.agent() }.into());
+    let unknown = || Refusal::FenceRequired { agent: actor.agent() };
+    if view.line.fence.is_some() && key.as_str().is_none() {
+        return Err(unknown().into());
     }
-    let accept = Accept::of(id);
-    let answer = submit(app, actor.clone(), &key.part("accept"), Command::Accept(accept)).await?;
+    let accept = Command::Accept(Accept::of(id));
+    let answer = match submit(app, actor.clone(), &key.part("accept"), accept).await {
+        // It is held, and not by what was asked under this key.
+        Err(_) if view.line.fence.is_some() => return Err(unknown().into()),
+        answer => answer?,
+    };
     answer.fence.ok_or_else(|| Refusal::NotAccepted { handoff: id, state: "answered" }.into())
 }

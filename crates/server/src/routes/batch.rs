@@ -77,9 +77,12 @@ struct Outcome {
 
 async fn batch(State(app): Shared, known: Known, request: Request) -> Result<Response, Problem> {
     json_only(request.headers(), &[NDJSON, "application/ndjson", "application/jsonl"])?;
+    if request.headers().contains_key("idempotency-key") {
+        let detail = "a batch has no key of its own; expected a `key` in each line";
+        return Err(Problem::bad_input(Some("Idempotency-Key".to_owned()), detail));
+    }
     let answers = lines(request.into_body())
-        .enumerate()
-        .map(move |(n, line)| outcome(app.clone(), known.clone(), n + 1, line))
+        .map(move |(n, line)| outcome(app.clone(), known.clone(), n, line))
         .buffered(BATCH_AT_ONCE_MAX)
         .map(|outcome| {
             let mut line = serde_json::to_vec(&outcome).map_err(std::io::Error::other)?;
@@ -96,7 +99,6 @@ async fn outcome(
     bytes: Result<Vec<u8>, Problem>,
 ) -> Outcome {
     let answer = async {
-        let Line { key, command } = read(&bytes?)?;
         // A batch may take long, and its token may end meanwhile.
         if let Some((token, credential)) = &known.credential {
             if app.engine.authenticate(token).await.map_err(QueryError::from)?.is_none() {
@@ -107,6 +109,7 @@ async fn outcome(
                 tokio::time::sleep(pause).await;
             }
         }
+        let Line { key, command } = read(&bytes?)?;
         let key = key.as_deref().map(Key::checked).transpose()?.unwrap_or_default();
         submit(&app, known.actor, &key, command).await
     };
@@ -126,6 +129,8 @@ struct Reader {
     rest: Vec<u8>,
     told: usize,
     looked: usize,
+    /// Which line was told last, and how many of them asked for something.
+    number: usize,
     lines: usize,
     bytes: usize,
     over: bool,
@@ -133,14 +138,15 @@ struct Reader {
     until: Instant,
 }
 
-/// The lines of a body that are not blank, each within its limits.
-fn lines(body: Body) -> impl Stream<Item = Result<Vec<u8>, Problem>> {
+/// The lines of a body that are not blank with their numbers, each within its limits.
+fn lines(body: Body) -> impl Stream<Item = (usize, Result<Vec<u8>, Problem>)> {
     let body = body.into_data_stream();
     let (rest, over, until) = (Vec::new(), false, Instant::now() + BATCH_WITHIN);
-    let reader = Reader { body, rest, told: 0, looked: 0, lines: 0, bytes: 0, over, until };
+    let (told, looked, number, lines, bytes) = (0, 0, 0, 0, 0);
+    let reader = Reader { body, rest, told, looked, number, lines, bytes, over, until };
     stream::unfold(reader, |mut reader| async move {
         let line = reader.next().await?;
-        Some((line, reader))
+        Some(((reader.number, line), reader))
     })
 }
 
@@ -148,7 +154,9 @@ impl Reader {
     async fn next(&mut self) -> Option<Result<Vec<u8>, Problem>> {
         while !self.over {
             if let Some(line) = self.line() {
-                if line.iter().all(u8::is_ascii_whitespace) {
+                self.number += 1;
+                let blank = line.iter().all(u8::is_ascii_whitespace);
+                if blank && self.bytes <= BATCH_BYTES_MAX {
                     continue;
                 }
                 self.lines += 1;
@@ -156,7 +164,10 @@ impl Reader {
             }
             let by = self.until.min(Instant::now() + BODY_WITHIN);
             let read = tokio::time::timeout_at(by, self.body.next());
-            let Ok(read) = read.await else { return Some(Err(self.end("a batch that stopped"))) };
+            let Ok(read) = read.await else {
+                self.number += 1;
+                return Some(Err(self.end("a batch that stopped")));
+            };
             match read {
                 Some(Ok(bytes)) => {
                     self.bytes += bytes.len();
@@ -165,20 +176,23 @@ impl Reader {
                     self.told = 0;
                     self.rest.extend_from_slice(&bytes);
                 }
-                Some(Err(_)) => return Some(Err(self.end("a batch that broke off"))),
+                Some(Err(_)) => {
+                    self.number += 1;
+                    return Some(Err(self.end("a batch that broke off")));
+                }
                 None => {
                     self.over = true;
                     let line = self.rest.split_off(self.told);
                     if line.iter().all(u8::is_ascii_whitespace) {
                         return None;
                     }
-                    self.lines += 1;
+                    (self.number, self.lines) = (self.number + 1, self.lines + 1);
                     return Some(self.within(line));
                 }
             }
             // A line without an end is not read without an end.
             if self.looked > REQUEST_BYTES_MAX {
-                self.lines += 1;
+                self.number += 1;
                 return Some(Err(self.end("a line that is too long")));
             }
         }

@@ -52,7 +52,8 @@ pub(super) fn routes(api: Api) -> Api {
         )
         .route(
             post("/v1/stop", "stop", "Ends the coordinator; whoever needs it next starts another")
-                .answers_nothing(202, "It ends."),
+                .answers_nothing(202, "It ends.")
+                .refuses(&["view-only"]),
             stop,
         )
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use baton_engine::view::Message;
@@ -34,14 +34,16 @@ use crate::wire::{Asked, Problem};
 
 /// Messages read at once.
 const PAGE: usize = 64;
-/// How long a listener may take nothing before it is cut off.
-const SLOW: Duration = Duration::from_secs(20);
+/// How long a listener may take nothing before it is cut off. Every sign of life makes room for one
+/// more event, taken or not, so this must be the shorter time.
+const SLOW: Duration = Duration::from_secs(10);
 /// The least time between two looks at the ledger: under load, events come in small groups.
 const PACE: Duration = Duration::from_millis(20);
 /// How often a credential is looked at although nothing happens.
 const LOOK: Duration = Duration::from_secs(1);
 /// How often a quiet stream shows that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+const _: () = assert!(SLOW.as_secs() < SIGN_OF_LIFE.as_secs());
 /// How long a listener that lost us waits before it comes back.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -73,13 +75,10 @@ impl Listeners {
         let most = if token.is_some() { STREAMS_PER_TOKEN_MAX } else { STREAMS_MAX };
         if own >= most || listening.values().sum::<usize>() >= STREAMS_MAX {
             let detail = format!("{own} streams are open already");
-            let hint = "close one first; one stream can carry many types and workflows";
-            return Err(Problem::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "too-many-streams",
-                detail,
-                hint,
-            ));
+            let hint = "close one first; one stream can carry many types, or all workflows";
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            let problem = Problem::new(status, "too-many-streams", detail, hint);
+            return Err(problem.with_header(header::RETRY_AFTER, "1".to_owned()));
         }
         *listening.entry(token).or_default() += 1;
         Ok(())

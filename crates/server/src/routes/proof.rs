@@ -22,18 +22,21 @@ pub(super) fn routes(api: Api) -> Api {
     api.route(
         get("/v1/audit/verify", "verify", "Checks every record, body and checkpoint")
             .query::<VerifyAsked>()
-            .answers::<Verified>(200, "What the check found."),
+            .answers::<Verified>(200, "What the check found.")
+            .refuses(&["view-only"]),
         verify,
     )
     .route(
         get("/v1/audit/checkpoint", "checkpoint", "Signs everything durable")
-            .answers::<Signed>(200, "The newest checkpoint and its key."),
+            .answers::<Signed>(200, "The newest checkpoint and its key.")
+            .refuses(&["view-only"]),
         checkpoint,
     )
     .route(
         post("/v1/audit/export", "export", "Writes records to a file that can be checked")
             .detail(
-                "It changes nothing in the ledger and takes no key: asked again, it writes again.",
+                "It changes nothing in the ledger and takes no key. A file that is there is not \
+                 written over.",
             )
             .takes::<ExportInput>()
             .answers::<Exported>(200, "What was written.")
@@ -42,7 +45,8 @@ pub(super) fn routes(api: Api) -> Api {
     )
     .route(
         get("/v1/audit/prune", "prunable", "Shows what a prune would drop")
-            .answers::<Prunable>(200, "Work that is over and past its period."),
+            .answers::<Prunable>(200, "Work that is over and past its period.")
+            .refuses(&["view-only"]),
         prunable,
     )
     .change(

@@ -33,14 +33,16 @@ pub(super) fn routes(api: Api) -> Api {
                 .detail("An agent speaks only of itself. What is no news is not recorded.")
                 .path::<AgentId>("id", "Which agent.")
                 .may_be_refused_as("report_health")
-                .answers_nothing(204, "Noted."),
+                .answers_nothing(204, "Noted.")
+                .refuses(&["view-only"]),
             heartbeat,
         )
         .route(
             get("/v1/agents/{id}/secret", "show_secret", "Shows what signs calls to an agent")
                 .detail("Only the operator may.")
                 .path::<AgentId>("id", "Which agent.")
-                .answers::<Secret>(200, "The secret."),
+                .answers::<Secret>(200, "The secret.")
+                .refuses(&["view-only"]),
             secret,
         )
 }

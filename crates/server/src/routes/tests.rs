@@ -238,14 +238,17 @@ async fn each_line_of_a_batch_is_for_itself() {
     let statuses: Vec<_> = answers.iter().map(|one| one["status"].as_u64().expect("one")).collect();
     assert_eq!(statuses, [200, 422, 404, 422, 200]);
     let numbers: Vec<_> = answers.iter().map(|one| one["line"].as_u64().expect("one")).collect();
-    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    assert_eq!(numbers, [1, 3, 4, 5, 6], "a blank line is a line");
     assert_eq!(answers[0]["answer"], answers[4]["answer"], "one key, one asking");
     assert_eq!(answers[3]["problem"]["field"], "command.start.title");
+    let headers = [("idempotency-key", "k"), ("content-type", "application/x-ndjson")];
+    let refused = scene.send("POST", "/v1/batch", &headers, lines.into()).await;
+    assert_eq!((refused.status, &refused.body["field"]), (422, &json!("Idempotency-Key")));
 }
 
 #[tokio::test]
 async fn a_batch_ends_at_its_limits_and_says_so() {
-    use baton_protocol::limits::{BATCH_LINES_MAX, REQUEST_BYTES_MAX};
+    use baton_protocol::limits::{BATCH_BYTES_MAX, BATCH_LINES_MAX, REQUEST_BYTES_MAX};
     let scene = Scene::new().await;
     let answers = scene.batch("x\n".repeat(BATCH_LINES_MAX + 5)).await;
     assert_eq!(answers.len(), BATCH_LINES_MAX + 1);
@@ -254,6 +257,8 @@ async fn a_batch_ends_at_its_limits_and_says_so() {
     let answers = scene.batch(long).await;
     let codes: Vec<_> = answers.iter().map(|one| one["problem"]["code"].clone()).collect();
     assert_eq!(codes, ["bad-input", "too-large"]);
+    let blank = scene.batch("\n".repeat(BATCH_BYTES_MAX + 1)).await;
+    assert_eq!(blank[0]["problem"]["code"], "too-large", "blank lines are read no further");
 }
 
 #[tokio::test]
@@ -293,6 +298,38 @@ async fn a_question_is_listed_and_decided() {
     let no = json!({ "approved": false, "decision": "no" });
     let refused = scene.ask("POST", &other, Some(no)).await;
     assert_eq!(refused.body["code"], "not-a-question");
+}
+
+#[tokio::test]
+async fn an_agent_that_went_away_between_taking_and_deciding_decides_under_the_same_key() {
+    let scene = Scene::new().await;
+    let reviewer = json!({ "id": "reviewer", "role": "reviewer" });
+    scene.ask("POST", "/v1/agents", Some(reviewer)).await;
+    let made = scene.ask("POST", "/v1/tokens", Some(json!({ "agent": "reviewer" }))).await;
+    let token = format!("Bearer {}", made.body["token"].as_str().expect("a token"));
+    let builder = Some(("baton-as", "builder"));
+    let start = Some(json!({ "title": "a page" }));
+    let work = scene.ask_with(builder, "POST", "/v1/workflows", start).await;
+    let question = json!({
+        "workflow": work.body["workflow"], "fence": 1, "type": "escalation", "reason": "may I?",
+        "to_agent": "reviewer", "audit": { "decision_rationale": "it is not mine to decide" },
+    });
+    let asked = scene.ask_with(builder, "POST", "/v1/handoffs", Some(question)).await;
+    assert_eq!(asked.status, 201, "{}", asked.body);
+    let id = asked.body["handoff"].as_str().expect("a question").to_owned();
+    let by = |key| [("authorization", token.as_str()), ("idempotency-key", key)];
+    // What the decision does first is done, and then its process was killed.
+    let accept = format!("/v1/handoffs/{id}/accept");
+    let taken = scene.send("POST", &accept, &by("k accept"), "{}".into()).await;
+    assert_eq!(taken.status, 200, "{}", taken.body);
+    let decide = format!("/v1/approvals/{id}/decide");
+    let yes = || json!({ "approved": true, "decision": "yes" }).to_string().into();
+    let stranger = scene.send("POST", &decide, &by("other"), yes()).await;
+    assert_eq!(stranger.body["code"], "fence-required", "{}", stranger.body);
+    let decided = scene.send("POST", &decide, &by("k"), yes()).await;
+    assert_eq!(decided.status, 200, "{}", decided.body);
+    let again = scene.send("POST", &decide, &by("k"), yes()).await;
+    assert_eq!(again.body, decided.body);
 }
 
 #[tokio::test]

@@ -300,6 +300,7 @@ fn as_begun(terms: &Terms, now: Timestamp) -> Handoff {
         tried: Default::default(),
         gap: terms.gap.clone(),
         approved: None,
+        withheld: false,
         unverified: 0,
         evidence: None,
         state: State::Initiated { answer_by: None, called: false },
