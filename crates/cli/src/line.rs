@@ -121,6 +121,10 @@ impl FromStr for Address {
         if !bare || authority.as_str().contains('@') || authority.host().is_empty() {
             return Err(wrong());
         }
+        let said = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+        if !said.is_empty() && authority.port_u16().is_none() {
+            return Err(format!("{said} is no port; expected :1 to :65535"));
+        }
         Ok(Self {
             authority: authority.to_string(),
             host: authority.host().trim_matches(['[', ']']).to_owned(),
@@ -137,6 +141,11 @@ impl std::fmt::Display for Address {
 }
 
 impl Address {
+    /// Whether everybody in between can read what is said.
+    pub(crate) fn is_clear(&self) -> bool {
+        !self.tls
+    }
+
     async fn connect(&self) -> Result<Box<dyn Stream>, Lost> {
         let unreachable = |why: &dyn std::fmt::Display| Lost::Unreachable(format!("{self}: {why}"));
         let stream = match TcpStream::connect((self.host.as_str(), self.port)).await {
@@ -199,5 +208,6 @@ mod tests {
         {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+        assert!(read("http://127.0.0.1:99999").is_err_and(|why| why.contains("is no port")));
     }
 }

@@ -272,7 +272,8 @@ pub(crate) fn argv(command: &str, option: &str) -> Result<Argv, Failure> {
     // There is no shell that would take them away: the program would get them, or half a word.
     if command.contains(['"', '\'']) {
         let sentence = format!("{option}: words are split at spaces, and quotes mean nothing here");
-        let hint = "put such a command into a script, or give its words as JSON (--json-input)";
+        let hint = "put such a command into a script, or give its words as a list in JSON \
+                    (`baton agent import`; for --check, --json-input)";
         return Err(Failure::usage(sentence, hint));
     }
     let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();

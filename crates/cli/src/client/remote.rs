@@ -185,6 +185,11 @@ impl Remote {
                 ),
             },
             Lost::Broken(why) => {
+                if let Line::Network(address) = &self.line
+                    && address.is_clear()
+                {
+                    hint += "; where TLS is spoken, ask with https://";
+                }
                 Failure::failed(format!("the coordinator broke off the connection: {why}"), hint)
             }
             Lost::Unreachable(why) => Failure::failed(
@@ -194,7 +199,8 @@ impl Remote {
                         "the workspace must be yours to use: see who owns its .baton/run"
                     }
                     Line::Network(_) => {
-                        "check the address and the network; BATON_CA names a certificate to trust"
+                        "check the address and the network, and whether TLS is spoken there; \
+                         BATON_CA names a certificate to trust"
                     }
                 },
             ),

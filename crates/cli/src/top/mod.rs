@@ -51,7 +51,10 @@ pub(crate) fn run(session: Session, once: bool) -> Result<(), Failure> {
     // It takes a panic for granted that the terminal is restored before its words are printed.
     let mut terminal = ratatui::try_init().map_err(|error| unusable(&error))?;
     let ended = watch(&mut terminal, shown, &news);
-    ratatui::restore();
+    // A terminal that is gone needs no restoring. Dropping it would print about that, to nobody.
+    let _ = terminal.show_cursor();
+    let _ = ratatui::try_restore();
+    std::mem::forget(terminal);
     ended.map_err(|error| unusable(&error))
 }
 
@@ -106,17 +109,20 @@ fn watch(
                     }
                 }
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
-                    if told_to_end.load(Ordering::Relaxed) || is_gone(LOOK)? {
+                    if told_to_end.load(Ordering::Relaxed) || is_gone(Duration::ZERO)? {
                         return Ok(());
                     }
-                    if heard.elapsed() > SILENT && shown.trouble.is_none() {
+                    if event::poll(Duration::ZERO)? {
+                        match event::read()? {
+                            Event::Key(key) if !shown.press(key) => return Ok(()),
+                            _ => (),
+                        }
+                    } else if heard.elapsed() > SILENT && shown.trouble.is_none() {
                         shown.trouble = Some("the coordinator does not answer".to_owned());
-                    } else if !event::poll(Duration::ZERO)? {
-                        continue;
-                    } else if let Event::Key(key) = event::read()?
-                        && !shown.press(key)
-                    {
+                    } else if is_gone(LOOK)? {
                         return Ok(());
+                    } else {
+                        continue;
                     }
                 }
             }
