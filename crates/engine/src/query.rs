@@ -348,7 +348,7 @@ impl Engine {
 fn shown(world: &World, viewer: &Actor, id: HandoffId) -> Option<(HandoffView, Bodies)> {
     let (home, workflow, handoff) = world.handoff(id).ok()?;
     let agent = viewer.agent();
-    let arrived = handoff.to == agent && !handoff.withheld;
+    let arrived = handoff.to == agent && !handoff.is_withheld();
     let concerns = arrived || handoff.terms.from_agent == agent;
     let part = may_see(viewer, workflow) && Sight::of(viewer, workflow).sees(handoff);
     let seen = concerns || part;

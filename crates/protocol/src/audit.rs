@@ -81,7 +81,7 @@ pub fn audit<'a>(world: &'a World, event: &'a Event, at: Timestamp) -> Option<Au
         duration_ms: resolved.then(|| at.millis_since(handoff.initiated_at)),
         tokens_consumed: result(event).and_then(|result| result.tokens_consumed),
         outcome: ended,
-        withheld: handoff.withheld,
+        withheld: handoff.is_withheld(),
         trace_id: span.trace_id(),
         span_id: span.span_id(),
     })

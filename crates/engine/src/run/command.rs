@@ -84,7 +84,11 @@ pub(super) async fn run(
     loop {
         match ready(engine, held, &mut answered).await? {
             Ready::Now => (),
-            Ready::Gone => return Ok(Some("what it held is over".to_owned())),
+            Ready::Gone => {
+                // Whoever was killed while it ran has left it.
+                drop(std::fs::remove_file(package_file(outside, held)));
+                return Ok(Some("what it held is over".to_owned()));
+            }
             Ready::Stopping => return Ok(None),
         }
         let round = engine.round(held).await?;

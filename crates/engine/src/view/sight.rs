@@ -59,7 +59,7 @@ impl<'a> Sight<'a> {
         }
         let Some(viewer) = self.viewer else { return true };
         // What waits for a person, or was denied, has not reached its receiver.
-        if handoff.withheld && handoff.to == *viewer && handoff.terms.from_agent != *viewer {
+        if handoff.is_withheld() && handoff.to == *viewer && handoff.terms.from_agent != *viewer {
             return false;
         }
         if self.workflow.groups.is_empty() {

@@ -301,10 +301,10 @@ pub(super) fn set_state(
     let Some(handoff) = workflow.handoffs.get_mut(&handoff_id) else { return };
     let slept_until = handoff.state.wake_at();
     world.queues.leave(handoff);
+    let withheld = handoff.is_withheld();
     handoff.state = next(handoff);
     // What ends while it waits for a person never reached anybody.
-    let waits = matches!(handoff.state, State::AwaitingApproval { .. });
-    handoff.withheld = waits || handoff.withheld && handoff.state.is_over();
+    handoff.withheld = withheld && handoff.state.is_over();
     world.queues.enter(handoff);
     let sleeps_until = handoff.state.wake_at();
     if slept_until != sleeps_until {

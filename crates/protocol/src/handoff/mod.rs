@@ -50,7 +50,7 @@ pub struct Handoff {
     /// The hash of what a person approved, if one had to.
     #[serde(default)]
     pub approved: Option<String>,
-    /// It waits for a person, or ended while it did: whoever it is for does not know of it.
+    /// It ended while it waited for a person.
     #[serde(default)]
     pub withheld: bool,
     /// How often what came back did not pass its checks.
@@ -61,6 +61,13 @@ pub struct Handoff {
     pub evidence: Option<Box<Evidence>>,
     /// Where it stands.
     pub state: State,
+}
+
+impl Handoff {
+    /// Whether whoever it is for does not know of it: a person has not let it through.
+    pub fn is_withheld(&self) -> bool {
+        self.withheld || matches!(self.state, State::AwaitingApproval { .. })
+    }
 }
 
 /// What a handoff is about. It never changes after it was recorded.

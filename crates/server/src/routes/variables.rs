@@ -138,7 +138,9 @@ fn guard(headers: &HeaderMap) -> Result<Guard, Problem> {
         (Some((_, tag)), None) if tag == "*" => Ok(Guard::Exists),
         (Some((name, tag)), None) => {
             let version = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
-            let version = version.and_then(|version| version.parse().ok());
+            // One version has one tag: `"+1"` and `"01"` were never given out.
+            let version =
+                version.and_then(|tag| tag.parse().ok().filter(|n: &u64| n.to_string() == tag));
             version.map(Guard::Version).ok_or_else(|| wrong(&name, "one ETag, or `*`"))
         }
         (None, Some((_, tag))) if tag == "*" => Ok(Guard::Absent),
