@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
@@ -18,6 +18,8 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use super::answer::{Answer, Heard};
+
 /// How long one batch may take.
 const WITHIN: Duration = Duration::from_secs(10);
 /// Bytes of a collector's answer.
@@ -28,11 +30,12 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024;
 pub(super) struct Client {
     /// Made when the first connection needs it: reading what the system trusts takes a while.
     tls: OnceLock<Arc<ClientConfig>>,
+    heard: Heard,
 }
 
 impl Client {
-    pub(super) fn new() -> Self {
-        Self { tls: OnceLock::new() }
+    pub(super) fn new(heard: Heard) -> Self {
+        Self { tls: OnceLock::new(), heard }
     }
 
     fn connector(&self) -> Result<TlsConnector, HttpError> {
@@ -62,10 +65,27 @@ impl Client {
         let stream = TcpStream::connect((host.as_str(), port)).await?;
         if tls {
             let stream = self.connector()?.connect(ServerName::try_from(host)?, stream).await?;
-            exchange(stream, request).await
+            self.exchange(stream, request).await
         } else {
-            exchange(stream, request).await
+            self.exchange(stream, request).await
         }
+    }
+
+    async fn exchange(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        request: Request<Bytes>,
+    ) -> Result<Response<Bytes>, HttpError> {
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        // It ends with the sender; why, the sender hears.
+        let connection = tokio::spawn(connection);
+        let answer = sender.send_request(request.map(Full::new)).await?;
+        // The status is the answer, also if the words behind it are cut off or too many.
+        self.heard.note(Answer::of(&answer, SystemTime::now()));
+        let (head, body) = answer.into_parts();
+        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes();
+        connection.abort();
+        Ok(Response::from_parts(head, body))
     }
 }
 
@@ -81,20 +101,6 @@ impl HttpClient for Client {
     {
         Box::pin(async move { tokio::time::timeout(WITHIN, self.send(request)).await? })
     }
-}
-
-async fn exchange(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    request: Request<Bytes>,
-) -> Result<Response<Bytes>, HttpError> {
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    // It ends with the sender; why, the sender hears.
-    let connection = tokio::spawn(connection);
-    let answer = sender.send_request(request.map(Full::new)).await?;
-    let (head, body) = answer.into_parts();
-    let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes();
-    connection.abort();
-    Ok(Response::from_parts(head, body))
 }
 
 /// Trusts what the system trusts.

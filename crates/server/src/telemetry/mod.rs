@@ -4,6 +4,7 @@
 //! that is away hears of everything once it is back, also if the coordinator was restarted. Where
 //! no collector is configured, none of this runs.
 
+mod answer;
 mod http;
 mod span;
 
@@ -14,10 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_engine::{Engine, causes};
-use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_otlp::{
+    ExporterBuildError, RetryPolicy, SpanExporter, WithExportConfig, WithHttpConfig,
+};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SpanExporter as _;
+use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
 use tokio::task::JoinHandle;
+
+use self::answer::{Answer, Heard};
 
 /// Spans that are sent at once.
 const BATCH: u32 = 256;
@@ -36,10 +41,11 @@ pub(crate) fn start(engine: &Arc<Engine>, data: &Path, configured: Option<&str>)
     let endpoint = endpoint(configured, |name| std::env::var(name).ok());
     tokio::spawn(async move {
         let Some(endpoint) = endpoint else { return };
-        match exporter(&endpoint) {
+        let heard = Heard::default();
+        match exporter(&endpoint, heard.clone()) {
             Ok(exporter) => {
                 tracing::info!(endpoint = shown(&endpoint), "traces go to a collector");
-                Sender { engine, exporter, cursor }.run().await;
+                Sender { engine, exporter, heard, cursor }.run().await;
             }
             Err(error) => {
                 tracing::error!(%error, endpoint = shown(&endpoint), "no traces are sent");
@@ -68,9 +74,12 @@ fn shown(endpoint: &str) -> String {
     format!("{scheme}://{rest}")
 }
 
-fn exporter(endpoint: &str) -> Result<SpanExporter, ExporterBuildError> {
-    let client = http::Client::new();
+fn exporter(endpoint: &str, heard: Heard) -> Result<SpanExporter, ExporterBuildError> {
+    let client = http::Client::new(heard);
+    // Its own retries sleep on a thread that others work on.
+    let once = RetryPolicy::default().with_max_retries(0);
     let builder = SpanExporter::builder().with_http().with_http_client(client);
+    let builder = builder.with_retry_policy(once);
     let mut exporter = builder.with_endpoint(endpoint).build()?;
     let mut resource = Resource::builder();
     if std::env::var_os("OTEL_SERVICE_NAME").is_none() {
@@ -83,7 +92,20 @@ fn exporter(endpoint: &str) -> Result<SpanExporter, ExporterBuildError> {
 struct Sender {
     engine: Arc<Engine>,
     exporter: SpanExporter,
+    heard: Heard,
     cursor: Cursor,
+}
+
+/// Why spans were not sent, and how long to wait if the collector said so.
+struct Unsent {
+    why: String,
+    after: Option<Duration>,
+}
+
+impl Unsent {
+    fn because(why: impl ToString) -> Self {
+        Self { why: why.to_string(), after: None }
+    }
 }
 
 impl Sender {
@@ -102,9 +124,9 @@ impl Sender {
                     after = last;
                     tokio::time::sleep(PACE).await;
                 }
-                Err(why) => {
+                Err(Unsent { why, after: asked }) => {
                     tracing::warn!(why, "could not send traces; they are sent later");
-                    tokio::time::sleep(pause).await;
+                    tokio::time::sleep(asked.unwrap_or(pause).max(PACE)).await;
                     pause = (pause * 2).min(RETRY_MAX);
                 }
             }
@@ -112,17 +134,35 @@ impl Sender {
     }
 
     /// Sends the spans that ended after the record `after`. Returns up to which record.
-    async fn send(&self, after: u64) -> Result<u64, String> {
+    async fn send(&self, after: u64) -> Result<u64, Unsent> {
         let found = self.engine.spans(after, BATCH).await;
-        let (spans, last) = found.map_err(|failure| causes(&failure))?;
+        let (spans, last) = found.map_err(|failure| Unsent::because(causes(&failure)))?;
         if !spans.is_empty() {
-            let batch = spans.iter().map(span::data).collect();
-            self.exporter.export(batch).await.map_err(|error| error.to_string())?;
+            self.export(spans.iter().map(span::data).collect()).await?;
         }
         if last > after {
-            self.cursor.write(last).map_err(|error| error.to_string())?;
+            self.cursor.write(last).map_err(Unsent::because)?;
         }
         Ok(last)
+    }
+
+    /// Sends a batch. One that the collector will never take is over as well: sent again, it would
+    /// keep all that comes after it from getting there.
+    async fn export(&self, batch: Vec<SpanData>) -> Result<(), Unsent> {
+        let spans = batch.len();
+        let sent = self.exporter.export(batch).await;
+        match self.heard.take() {
+            Some(Answer::Taken) => Ok(()),
+            Some(Answer::Never { status }) => {
+                let status = status.as_u16();
+                tracing::warn!(status, spans, "the collector refused traces; they are dropped");
+                Ok(())
+            }
+            Some(Answer::Later { status, after }) => {
+                Err(Unsent { why: format!("the collector answered {status}"), after })
+            }
+            None => sent.map_err(Unsent::because),
+        }
     }
 }
 

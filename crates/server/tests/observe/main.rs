@@ -43,6 +43,12 @@ fn series(text: &str) -> BTreeSet<&str> {
     lines.filter_map(|line| line.split(['{', ' ']).next()).collect()
 }
 
+/// Whether a series is of this family of metrics.
+fn of_family(series: &str, family: &str) -> bool {
+    let parts = ["", "_total", "_bucket", "_count", "_sum"];
+    series.strip_prefix(family).is_some_and(|part| parts.contains(&part))
+}
+
 fn value(text: &str, series: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok())
 }
@@ -85,10 +91,26 @@ async fn metrics_tell_what_is_there_and_what_happened() {
     desk.close().await;
 }
 
+/// Masks a secret, is told of tokens, and refuses a command.
+async fn guarded(desk: &Desk) {
+    let mut asked = delegate("builder");
+    asked["pass"]["reason"] = json!(format!("use AKIA{}", "Z".repeat(16)));
+    let passed = desk.command(&[], asked).await;
+    let by = [("baton-as", "builder")];
+    let accept = json!({"accept": {"handoff": passed["handoff"]}});
+    let taken = desk.command(&by, accept.clone()).await;
+    let mut back = give_back(&passed["handoff"], &taken["fence"]);
+    back["return"]["audit"] = json!({"tokens_consumed": 5420});
+    desk.command(&by, back).await;
+    let late = desk.ask("POST", "/v1/commands", &by, &accept.to_string()).await;
+    assert_eq!(late.status, 409, "{}", late.text);
+}
+
 #[tokio::test]
 async fn the_dashboard_and_the_documentation_name_what_is_exported() {
     let desk = Desk::open(None, &["builder"]).await;
     whole_delegation(&desk).await;
+    guarded(&desk).await;
     desk.ask("GET", "/metrics", &[], "").await;
     let text = desk.ask("GET", "/metrics", &[], "").await.text;
     let exported = series(&text);
@@ -108,6 +130,9 @@ async fn the_dashboard_and_the_documentation_name_what_is_exported() {
     let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
     for family in families {
         assert!(DOCUMENT.contains(family), "docs/observability.md says nothing of {family}");
+        // The version is to be read, not watched.
+        let watched = family != "baton_build_info";
+        assert!(!watched || asked.iter().any(|name| of_family(name, family)), "no {family}");
     }
     desk.close().await;
 }
@@ -196,5 +221,31 @@ async fn without_a_trace_the_workflow_is_one_and_what_hangs_from_a_handoff_says_
     let told = collector.next().await;
     assert_eq!(told.span, plain(&first["handoff"])[..16], "what nobody samples is not sent");
     assert_eq!(told.parent, "");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_a_collector_refuses_for_good_is_not_sent_again() {
+    let mut collector = Collector::refusing(&[(400, None), (401, None)]).await;
+    let desk = Desk::open(Some(collector.url()), &["builder"]).await;
+    let of = |passed: &Value| passed["handoff"].as_str().expect("an id").to_owned();
+    for _ in 0..2 {
+        let lost = whole_delegation(&desk).await;
+        assert_eq!(collector.next_refused().await.attributes["baton.handoff.id"], of(&lost));
+    }
+    let taken = whole_delegation(&desk).await;
+    let told = collector.next().await;
+    assert_eq!(told.attributes["baton.handoff.id"], of(&taken), "what was refused came again");
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_collector_that_is_too_busy_is_asked_again() {
+    let mut collector = Collector::refusing(&[(429, Some("0")), (503, Some("0"))]).await;
+    let desk = Desk::open(Some(collector.url()), &["builder"]).await;
+    whole_delegation(&desk).await;
+    let first = collector.next_refused().await.span;
+    assert_eq!(collector.next_refused().await.span, first);
+    assert_eq!(collector.next().await.span, first);
     desk.close().await;
 }
