@@ -10,6 +10,7 @@ use baton_protocol::command::Actor;
 use baton_protocol::event::Event;
 use baton_protocol::id::TokenId;
 use baton_protocol::time::Timestamp;
+use baton_store::Hash;
 use tokio::sync::watch;
 
 /// Credentials that are kept in mind at once.
@@ -36,14 +37,14 @@ impl Credential {
 /// The credentials by the digests of their secrets.
 #[derive(Default)]
 pub(crate) struct Credentials {
-    known: RwLock<HashMap<String, Credential>>,
+    known: RwLock<HashMap<Hash, Credential>>,
     /// How often a credential was taken away.
     revoked: watch::Sender<u64>,
 }
 
 impl Credentials {
     /// Who acts by the token with this digest, as far as is known.
-    pub(crate) fn known(&self, digest: &str, now: Timestamp) -> Option<Credential> {
+    pub(crate) fn known(&self, digest: &Hash, now: Timestamp) -> Option<Credential> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.get(digest).filter(|credential| credential.lasts(now)).cloned()
     }
@@ -54,7 +55,7 @@ impl Credentials {
     }
 
     /// Keeps in mind what was looked up, unless something was taken away since `seen`.
-    pub(crate) fn keep(&self, digest: String, credential: Credential, seen: u64) {
+    pub(crate) fn keep(&self, digest: Hash, credential: Credential, seen: u64) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if *self.revoked.borrow() != seen {
             return;

@@ -37,7 +37,11 @@ impl Seen {
 
     /// Takes note that an agent was heard of.
     pub(crate) fn note(&self, agent: &AgentId, now: Timestamp) {
-        self.times().heard.insert(agent.clone(), now);
+        let mut times = self.times();
+        match times.heard.get_mut(agent) {
+            Some(heard) => *heard = now,
+            None => drop(times.heard.insert(agent.clone(), now)),
+        }
     }
 
     /// Takes note that somebody looks. Returns since when all could be heard, if not since the

@@ -50,12 +50,13 @@ impl Engine {
         key: Option<&str>,
     ) -> Result<NewToken, SubmitError> {
         let token = secret(&agent)?;
-        let issue = IssueToken { agent: agent.clone(), digest: digest(&token), grant, span };
+        let digest = digest(&token).to_string();
+        let issue = IssueToken { agent: agent.clone(), digest: digest.clone(), grant, span };
         let command = Command::IssueToken(issue);
         let submission = match key {
             Some(key) => Submission::keyed(actor, key, command),
             None => {
-                let id = CommandId::from_key("token", &digest(&token));
+                let id = CommandId::from_key("token", &digest);
                 Submission { id, actor, command }
             }
         };
@@ -108,13 +109,11 @@ impl Engine {
             return Ok(Some(known));
         }
         let seen = *self.revocations().borrow();
-        let wanted = shown.clone();
+        let wanted = shown.hex();
         let named = agent.clone();
         let found = self.look(Scope::Agent(agent.clone()), move |world| {
             let tokens = world.agents.get(&agent).map_or(&[][..], |agent| &agent.tokens);
-            let held = tokens
-                .iter()
-                .find(|held| held.digest.as_bytes().ct_eq(wanted.as_bytes()).into())?;
+            let held = tokens.iter().find(|held| held.digest.as_bytes().ct_eq(&wanted).into())?;
             let (token, expires_at) = (held.id, held.expires_at);
             let actor = match (held.grant, agent.is_operator()) {
                 (Grant::View, _) => Actor::Viewer,
@@ -159,6 +158,6 @@ pub(crate) fn secret(agent: &AgentId) -> Result<String, LedgerError> {
 }
 
 /// What the ledger may know of a token.
-pub(crate) fn digest(token: &str) -> String {
-    Hash::of(token.as_bytes()).to_string()
+pub(crate) fn digest(token: &str) -> Hash {
+    Hash::of(token.as_bytes())
 }

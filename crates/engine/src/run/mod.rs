@@ -29,7 +29,7 @@ use baton_protocol::command::Actor;
 use baton_protocol::effect::{Effect, EffectId};
 use baton_protocol::id::{AgentId, CommandId, HandoffId};
 use baton_protocol::limits::{CHECKS_AT_ONCE, SUMMARISERS_AT_ONCE};
-use baton_store::{LedgerError, Loan};
+use baton_store::{Hash, LedgerError, Loan};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::task::JoinHandle;
@@ -63,7 +63,7 @@ pub(crate) struct Runs {
     data: Option<PathBuf>,
     alive: Mutex<HashMap<EffectId, JoinHandle<()>>>,
     /// The tokens of runs by their digests.
-    tokens: Mutex<HashMap<String, Credential>>,
+    tokens: Mutex<HashMap<Hash, Credential>>,
     /// Which calls are under way, by whom is called.
     calls: Mutex<HashMap<AgentId, HashMap<HandoffId, EffectId>>>,
     /// Whose turn it is to work on a handoff.
@@ -118,7 +118,7 @@ impl Runs {
     }
 
     /// Who acts by this token, if it is one of a run that is under way.
-    pub(crate) fn token_of(&self, digest: &str) -> Option<Credential> {
+    pub(crate) fn token_of(&self, digest: &Hash) -> Option<Credential> {
         locked(&self.tokens).get(digest).cloned()
     }
 
@@ -126,7 +126,7 @@ impl Runs {
     fn lend_token(self: &Arc<Self>, agent: &AgentId) -> Result<RunToken, String> {
         let secret = token::secret(agent).map_err(|error| error.to_string())?;
         let digest = token::digest(&secret);
-        let token = CommandId::from_key("run", &digest).token();
+        let token = CommandId::from_key("run", &digest.to_string()).token();
         let credential = Credential { actor: Actor::Agent(agent.clone()), token, expires_at: None };
         locked(&self.tokens).insert(digest, credential);
         Ok(RunToken { runs: self.clone(), secret })
