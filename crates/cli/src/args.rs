@@ -8,6 +8,7 @@ use baton_protocol::limits::KEY_BYTES_MAX;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, ValueEnum};
 
+use crate::failure::Failure;
 use crate::line::Address;
 use crate::show::width;
 use crate::verbs::Verb;
@@ -88,6 +89,18 @@ impl Global {
         }
     }
 
+    /// Whoever types an address means it, too, and must not find out later that it was not heeded.
+    pub(crate) fn heeded(read: &ArgMatches) -> Result<(), Failure> {
+        let typed = read.value_source("url") == Some(ValueSource::CommandLine);
+        match read.subcommand_name().filter(|verb| typed && HERE.contains(verb)) {
+            None => Ok(()),
+            Some(verb) => Err(Failure::usage(
+                format!("`baton {verb}` works on this machine and asks no coordinator elsewhere"),
+                "leave out --url; --workspace DIR names a workspace here",
+            )),
+        }
+    }
+
     pub(crate) fn color(&self) -> ColorChoice {
         match self.color {
             When::Auto => ColorChoice::Auto,
@@ -96,6 +109,26 @@ impl Global {
         }
     }
 }
+
+/// Verbs that an address on the network means nothing to.
+const HERE: [&str; 16] = [
+    "init",
+    "serve",
+    "setup",
+    "doctor",
+    "switch",
+    "packet",
+    "secrets",
+    "completions",
+    "demo",
+    "bench",
+    "tag",
+    "await-tag",
+    "alert",
+    "run",
+    "work",
+    "attach",
+];
 
 /// A key travels in a header, so it must be printable and short.
 fn key(text: &str) -> Result<String, String> {

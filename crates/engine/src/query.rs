@@ -271,7 +271,8 @@ impl Engine {
 
     /// All file locks: who has which is for everybody to know, under which work is not.
     pub async fn locks(&self, viewer: Actor) -> Result<Vec<LockView>, QueryError> {
-        Ok(self.look(Scope::Everything, move |world| view::lock_views(&viewer, world)).await?)
+        let now = self.clock.now();
+        Ok(self.look(Scope::Everything, move |world| view::lock_views(&viewer, world, now)).await?)
     }
 
     /// Finds what an id, or the beginning of one, names, among what `viewer` may see.

@@ -1,7 +1,9 @@
 //! `baton audit`: the ledger's records, and the proof that nobody changed them.
 
+use baton_protocol::event::Event;
 use baton_protocol::id::AgentId;
 use baton_protocol::time::Timestamp;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::Value;
@@ -114,9 +116,15 @@ struct LogArgs {
     /// Only of tags in this file of the workspace
     #[arg(long, value_name = "FILE")]
     file: Option<String>,
-    /// Only events of this type, such as initiated, accepted or failed
-    #[arg(long = "type", value_name = "TYPE")]
-    kind: Option<String>,
+    /// Only events of these types, such as initiated, accepted or failed
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(Event::WORDS)
+    )]
+    kinds: Vec<String>,
     /// Only since then: a duration ago, or UTC
     #[arg(long, value_name = "WHEN")]
     since: Option<When>,
@@ -154,7 +162,7 @@ impl LogArgs {
             .with("to", self.to)
             .with("agent", self.agent)
             .with("file", file)
-            .with("type", self.kind)
+            .with("type", Some(self.kinds.join(",")).filter(|kinds| !kinds.is_empty()))
             .with("since", self.since.map(|when| when.ago(out.begun)))
             .with("until", self.until.map(|when| when.ago(out.begun)))
             .with("after", self.after)

@@ -151,6 +151,20 @@ fn a_folder_of_definitions_may_hold_a_readme() {
 }
 
 #[test]
+fn an_address_that_a_verb_does_not_heed_is_refused_when_it_was_typed() {
+    let desk = Desk::new();
+    let elsewhere = "http://127.0.0.1:9";
+    for verb in [&["doctor"][..], &["init", "shop"], &["tag", "list"], &["bench"]] {
+        let told = desk.run(&[verb, &["--url", elsewhere]].concat()).fails(2);
+        let named = format!("`baton {}` works on this machine", verb[0]);
+        assert!(told.contains(&named) && told.contains("leave out --url"), "{told}");
+    }
+    assert!(!desk.path().join("shop").exists());
+    // In the environment it is for the verbs that heed it.
+    desk.run_with(&["tag", "list"], &[("BATON_URL", elsewhere)]).ok();
+}
+
+#[test]
 fn a_coordinator_that_nobody_needs_ends_by_itself() {
     let desk = Desk::new();
     let mut serve = desk.baton(&["serve", "--idle-after", "100ms"]).spawn().expect("it starts");

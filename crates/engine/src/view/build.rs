@@ -10,6 +10,7 @@ use baton_protocol::handoff::{Detail, Handoff, Return, State};
 use baton_protocol::id::{AgentId, Fence, WorkflowId};
 use baton_protocol::lock::{FilePath, Lock};
 use baton_protocol::text::{BlobRef, Body};
+use baton_protocol::time::Timestamp;
 use baton_protocol::trace::TraceParent;
 use baton_protocol::variables::{Meaning, Variable, VariableName};
 use baton_protocol::workflow::{Ending, Hold, Workflow};
@@ -420,7 +421,7 @@ fn sort_in(
     }
 }
 
-pub(crate) fn lock_views(viewer: &Actor, world: &World) -> Vec<LockView> {
+pub(crate) fn lock_views(viewer: &Actor, world: &World, now: Timestamp) -> Vec<LockView> {
     let view = |(path, lock): (&FilePath, &Lock)| {
         let workflow = world.workflows.get(&lock.workflow);
         let seen = workflow.is_some_and(|workflow| {
@@ -435,5 +436,6 @@ pub(crate) fn lock_views(viewer: &Actor, world: &World) -> Vec<LockView> {
             until: lock.until,
         }
     };
-    world.locks.iter().map(view).collect()
+    // One that lapsed keeps nobody from the file; it goes when somebody takes its place.
+    world.locks.iter().filter(|(_, lock)| lock.until > now).map(view).collect()
 }

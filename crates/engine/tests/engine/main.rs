@@ -70,6 +70,20 @@ async fn a_program_that_cannot_run_does_not_stop_the_outbox() {
 }
 
 #[tokio::test]
+async fn a_lock_that_lapsed_is_nobodys() {
+    let mut scene = Scene::new().await;
+    let passed = scene.delegate(json!({ "timeout": "1h" })).await;
+    let lock = json!({
+        "workflow": passed.workflow, "fence": 1, "paths": ["src/main.rs"], "for": "10s",
+    });
+    scene.ask(Actor::Agent(agent("planner")), json!({ "lock": lock })).await;
+    let locks = scene.engine.locks(Actor::Operator).await.expect("the locks");
+    assert_eq!(locks.len(), 1);
+    scene.later("10s");
+    assert_eq!(scene.engine.locks(Actor::Operator).await.expect("the locks"), []);
+}
+
+#[tokio::test]
 async fn a_large_body_lies_beside_the_ledger_and_comes_back_whole() {
     let mut scene = Scene::new().await;
     let history: Vec<Value> = (0..200)

@@ -7,6 +7,54 @@ use crate::text::{BlobRef, Body};
 use crate::workflow::Ending;
 
 impl Event {
+    /// Every word that [`Event::word`] can be.
+    pub const WORDS: [&str; 44] = [
+        "started",
+        "initiated",
+        "group_opened",
+        "aggregated",
+        "queued",
+        "rerouted",
+        "reassigned",
+        "reclaimed",
+        "escalated",
+        "overdue",
+        "health_reported",
+        "accepted",
+        "rejected",
+        "deferred",
+        "undelivered",
+        "resent",
+        "reminded",
+        "timeout",
+        "returned",
+        "unverified",
+        "completed",
+        "failed",
+        "progressed",
+        "variables_set",
+        "artifact_added",
+        "artifact_marked",
+        "locked",
+        "unlocked",
+        "closed",
+        "registered",
+        "token_issued",
+        "token_revoked",
+        "settled",
+        "pruned",
+        "policy_set",
+        "tag_moved",
+        "defined",
+        "moved",
+        "step_failed",
+        "breaker_reset",
+        "approved",
+        "limits_set",
+        "fell_back",
+        "lock_wanted",
+    ];
+
     /// The word for it, which audit queries filter on.
     pub fn word(&self) -> &'static str {
         match self {

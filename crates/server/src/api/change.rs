@@ -104,10 +104,10 @@ impl Change {
         let place = self.place.and_then(|place| place(&answer));
         let place = place.and_then(|place| HeaderValue::from_str(&place).ok());
         let answer = key.cut(answer);
-        Ok(match (self.place, place) {
-            (None, _) => Json(answer).into_response(),
-            (Some(_), None) => (StatusCode::CREATED, Json(answer)).into_response(),
-            (Some(_), Some(place)) => {
+        Ok(match place {
+            // It makes nothing, or what it makes was there as it is.
+            None => Json(answer).into_response(),
+            Some(place) => {
                 (StatusCode::CREATED, [(header::LOCATION, place)], Json(answer)).into_response()
             }
         })

@@ -26,7 +26,8 @@ pub(super) fn routes(api: Api) -> Api {
             list,
         )
         .change(
-            post("/v1/agents", "register", "Makes an agent known, or changes what is known"),
+            post("/v1/agents", "register", "Makes an agent known, or changes what is known")
+                .answers::<Answer>(200, "It was known like this already."),
             Change::of::<Profile>("register").making(place),
         )
         .route(

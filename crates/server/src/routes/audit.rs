@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use baton_engine::{AuditQuery, Page};
+use baton_protocol::event::Event;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
 use baton_protocol::lock::FilePath;
 use baton_protocol::time::Timestamp;
@@ -81,7 +82,8 @@ async fn list(
     Asked(asked): Asked<AuditAsked>,
     here: Here,
 ) -> Result<Paged<AuditAnswer>, Problem> {
-    let kinds = asked.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::to_owned).collect();
+    let kinds = asked.kind.iter().flat_map(|kinds| kinds.split(','));
+    let kinds = kinds.map(kind_of).collect::<Result<Vec<String>, Problem>>()?;
     let newest = asked.newest.unwrap_or(false);
     let cursor: Option<u64> = Paging::cursor(asked.cursor.as_deref())?;
     let query = AuditQuery {
@@ -103,4 +105,13 @@ async fn list(
     let records = items.into_iter().map(Record).collect();
     let answer = AuditAnswer { records, next: next.filter(|_| !newest) };
     Ok(Paged::new(&here, answer, next))
+}
+
+/// The type that a word names. One that there is not would look like an audit with nothing in it.
+fn kind_of(word: &str) -> Result<String, Problem> {
+    if Event::WORDS.contains(&word) {
+        return Ok(word.to_owned());
+    }
+    let detail = format!("`{word:.40}` is no type of record; expected {}", Event::WORDS.join(", "));
+    Err(Problem::bad_input(Some("type".to_owned()), detail))
 }

@@ -3,7 +3,12 @@
 mod scene;
 
 use std::collections::BTreeSet;
+use std::io;
 
+use axum::body::{Body, Bytes};
+use baton_protocol::event::Event;
+use baton_protocol::limits::REQUEST_BYTES_MAX;
+use futures_util::stream;
 use serde_json::{Value, json};
 
 use super::openapi;
@@ -278,6 +283,42 @@ async fn what_is_wrong_with_a_body_is_named() {
     assert_eq!((form.status, &form.body["code"]), (415, &json!("not-json")));
     let limit = scene.ask("GET", "/v1/workflows?limit=x", None).await;
     assert_eq!((limit.status, &limit.body["field"]), (422, &json!("limit")));
+    let broken = stream::once(async { Err::<Bytes, _>(io::Error::other("the line is dead")) });
+    let broken = scene.send("POST", "/v1/workflows", &[], Body::from_stream(broken)).await;
+    let detail = broken.body["detail"].as_str().expect("a detail");
+    assert!(broken.status == 422 && detail.contains("broke off"), "{}", broken.body);
+    let large = scene.send("POST", "/v1/workflows", &[], vec![b' '; REQUEST_BYTES_MAX + 1].into());
+    assert_eq!(large.await.status, 413);
+}
+
+#[tokio::test]
+async fn records_are_asked_for_by_types_that_there_are() {
+    let scene = Scene::new().await;
+    scene.play().await;
+    let some = scene.ask("GET", "/v1/audit?type=started,locked", None).await;
+    assert_eq!(some.body["records"].as_array().map(Vec::len), Some(2), "{}", some.body);
+    let none = scene.ask("GET", "/v1/audit?type=started,lockd", None).await;
+    assert_eq!((none.status, &none.body["field"]), (422, &json!("type")));
+    let detail = none.body["detail"].as_str().expect("a detail");
+    assert!(detail.starts_with("`lockd` is no type of record") && detail.contains("locked"));
+    let schema = &openapi()["components"]["schemas"]["Event"]["oneOf"];
+    let types = schema.as_array().expect("the events").iter();
+    let types: BTreeSet<_> =
+        types.filter_map(|event| event["properties"]["type"]["const"].as_str()).collect();
+    assert_eq!(types, BTreeSet::from(Event::WORDS), "every event can be asked for");
+}
+
+#[tokio::test]
+async fn an_agent_that_was_known_so_is_not_made_again() {
+    let scene = Scene::new().await;
+    let profile = json!({ "id": "quiet" });
+    let made = scene.ask("POST", "/v1/agents", Some(profile.clone())).await;
+    assert_eq!(
+        (made.status, &made.headers["location"]),
+        (201, &"/v1/agents/quiet".parse().unwrap())
+    );
+    let again = scene.ask("POST", "/v1/agents", Some(profile)).await;
+    assert_eq!((again.status, &again.body["events"]), (200, &json!([])));
 }
 
 #[tokio::test]

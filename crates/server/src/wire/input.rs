@@ -6,6 +6,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use baton_protocol::limits::REQUEST_BYTES_MAX;
+use http_body_util::LengthLimitError;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use serde_json::{Map, Value};
@@ -46,8 +47,11 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 
 /// Reads JSON, and names the field that is wrong.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // Nearly all of it is right, and then nobody wants to know which field was read when.
-    if let Ok(value) = serde_json::from_slice(bytes) {
+    // Nearly all of it is right, and then nobody wants to know which field was read when. Whether it
+    // is text at all is told once for the whole, and not for each string in it.
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(value) = serde_json::from_str(text)
+    {
         return Ok(value);
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -91,8 +95,11 @@ async fn whole(body: Body) -> Result<Bytes, Problem> {
         let hint = "send it in one go; nothing was recorded";
         Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", detail, hint)
     })?;
-    read.map_err(|_| {
-        let detail = format!("a request over {REQUEST_BYTES_MAX} bytes, or one that broke off");
+    read.map_err(|error| {
+        if !error.into_inner().is::<LengthLimitError>() {
+            return Problem::bad_input(None, "a body that broke off; expected all of it");
+        }
+        let detail = format!("a request over {REQUEST_BYTES_MAX} bytes");
         let hint = "pass large things as artifacts: by path, not by content";
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail, hint)
     })

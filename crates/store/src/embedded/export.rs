@@ -46,9 +46,9 @@ pub(super) fn export(
         None => None,
     };
     let key = signer.verifier();
-    let since = match (&what.since, &lines) {
-        (Some(note), Some(_)) => {
-            let old = Checkpoint::open(note, &key).map_err(failed("cannot use the checkpoint"))?;
+    let old = what.since.as_ref().map(|note| Checkpoint::open(note, &key)).transpose();
+    let since = match (old.map_err(failed("cannot use the checkpoint"))?, &lines) {
+        (Some(old), Some(_)) => {
             let proof = growth(disk, &old, &tree).map_err(failed("cannot read the tree"))?;
             Some(Growth { size: old.size, proof })
         }
