@@ -9,9 +9,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Row, Table, Wrap};
+use ratatui::widgets::{Block, BorderType, Clear, HighlightSpacing, Paragraph, Row, Table, Wrap};
 
-use super::details;
+use super::details::{self, Sheet};
 use super::frame::{AgentRow, waits};
 use super::keys::{Over, Pane, Shown};
 use crate::show::text::Plain;
@@ -25,9 +25,22 @@ const AROUND: u16 = 3;
 const WIDE: u16 = 110;
 /// Lines at the top.
 const HEAD: u16 = 2;
+/// Stands before the selected row, which colours alone would not tell everybody.
+const MARK: &str = ">";
+const MARK_WIDTH: u16 = 1;
+/// The smallest terminal in which a list can be read: one row of one list, and enough of it.
+const LEAST: (u16, u16) = (40, HEAD + AROUND + 2);
+/// What the frame of a sheet takes of its width, and of its height.
+const SHEET_FRAME: u16 = 2;
 
 /// Draws everything.
 pub(crate) fn draw(canvas: &mut Canvas<'_>, shown: &mut Shown) {
+    let (width, height) = (canvas.area().width, canvas.area().height);
+    if shown.live && (width < LEAST.0 || height < LEAST.1) {
+        let words = format!("Too small: {width}x{height}. Needs {}x{}. q quits", LEAST.0, LEAST.1);
+        canvas.render_widget(Paragraph::new(words).wrap(Wrap { trim: true }), canvas.area());
+        return;
+    }
     let [agents, handoffs, workflows] = heights(shown, canvas.area().height);
     let [head, first, second, third, foot] = Layout::vertical([
         Constraint::Length(HEAD),
@@ -90,13 +103,17 @@ fn lines(buffer: &Buffer) -> String {
     text
 }
 
-/// How high each list is: as it needs, and if that is too much, a fair share.
+/// How high each list is: as it needs, and if that is too much, a fair share. Where not every list
+/// would have a row, the one that has the focus is alone.
 fn heights(shown: &Shown, whole: u16) -> [u16; 3] {
     let frame = &shown.frame;
     let rows = [frame.agents.len(), frame.handoffs.len(), frame.workflows.len()];
     let needs =
         rows.map(|rows| u16::try_from(rows.max(1)).unwrap_or(u16::MAX).saturating_add(AROUND));
     let room = whole.saturating_sub(HEAD + u16::from(shown.live));
+    if room / 3 <= AROUND {
+        return Pane::ALL.map(|pane| if pane == shown.focus { room } else { 0 });
+    }
     let mut heights = [room / 3, room - 2 * (room / 3), room / 3];
     // What one does not need goes to the next that does; what nobody needs, to the handoffs.
     let mut spare = 0;
@@ -127,13 +144,13 @@ fn headlines(shown: &Shown) -> Vec<Line<'static>> {
         Line::from(vec![
             Span::styled("baton", bold),
             Span::raw(format!(" {}  up {}  ", status.version, span(up.max(0)))),
-            Span::raw(format!("records {}{records}  outbox {}", stats.records, status.outbox)),
+            Span::raw(format!("records {}{records}  outbox {}", status.records, status.outbox)),
         ]),
         Line::raw(format!(
             "workflows {} open of {}  handoffs {} open, {waiting} waiting, {} ever{passed}",
-            stats.open_workflows,
+            frame.open_workflows(),
             stats.total_workflows,
-            stats.pending_handoffs,
+            frame.open_handoffs(),
             stats.total_handoffs,
         )),
     ]
@@ -166,13 +183,13 @@ fn table(shown: &Shown, pane: Pane, width: u16) -> Table<'static> {
             frame.agents.iter().map(|row| agent(shown, row)).collect(),
         ),
         Pane::Handoffs => (
-            format!(" Handoffs {} ", frame.stats.pending_handoffs),
+            format!(" Handoffs {} ", frame.open_handoffs()),
             &["ID", "STATE", "FROM", "TO", "AGE", "DUE", "TITLE"],
             &[8, 10, name, name, 4, 8],
             frame.handoffs.iter().map(|one| handoff(shown, one)).collect(),
         ),
         Pane::Workflows => (
-            format!(" Workflows {} ", frame.stats.open_workflows),
+            format!(" Workflows {} ", frame.open_workflows()),
             &["ID", "OWNER", "OPEN", "AGE", "TITLE"],
             &[8, name + 8, 4, 4],
             frame.workflows.iter().map(|one| workflow(frame.now, one)).collect(),
@@ -181,17 +198,26 @@ fn table(shown: &Shown, pane: Pane, width: u16) -> Table<'static> {
     let focused = shown.live && shown.focus == pane;
     let border = if focused { BorderType::Thick } else { BorderType::Plain };
     let empty = rows.is_empty();
-    let widths = widths(fixed, width);
+    // On paper nothing is selected.
+    let mark = if shown.live { MARK_WIDTH } else { 0 };
+    let widths = widths(fixed, width.saturating_sub(mark));
     let fitted = |cells: Cells| {
-        Row::new(cells.into_iter().zip(&widths).map(|(cell, width)| fitted(cell, *width)))
+        Row::new(
+            cells.into_iter().zip(&widths).map(|(cell, width)| fitted(cell, usize::from(*width))),
+        )
     };
     let rows =
         if empty { vec![Row::new(["none"])] } else { rows.into_iter().map(fitted).collect() };
     let mut table = Table::new(rows, widths.iter().map(|width| Constraint::Length(*width)))
         .header(Row::new(header.to_vec()).style(Style::new().add_modifier(Modifier::BOLD)))
         .block(Block::bordered().border_type(border).title(title));
+    if shown.live {
+        // Every list keeps room for the mark, so that nothing moves when the focus does.
+        table = table.highlight_spacing(HighlightSpacing::Always).highlight_symbol(" ");
+    }
     if focused && !empty {
-        table = table.row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+        let reversed = Style::new().add_modifier(Modifier::REVERSED);
+        table = table.row_highlight_style(reversed).highlight_symbol(MARK);
     }
     table
 }
@@ -208,8 +234,7 @@ fn widths(fixed: &[u16], whole: u16) -> Vec<u16> {
 }
 
 /// As much of it as there is room for; what is missing shows.
-fn fitted(cell: Span<'static>, width: u16) -> Span<'static> {
-    let width = usize::from(width);
+pub(super) fn fitted(cell: Span<'static>, width: usize) -> Span<'static> {
     if cell.width() <= width {
         return cell;
     }
@@ -294,21 +319,29 @@ fn due(at: Option<Timestamp>, now: Timestamp) -> String {
     }
 }
 
-/// Draws lines over everything else.
-fn over(canvas: &mut Canvas<'_>, shown: &Shown, (title, lines): (String, Vec<Line<'static>>)) {
+/// Draws a sheet over everything else. What does not fit on it is told by dots.
+fn over(canvas: &mut Canvas<'_>, shown: &Shown, sheet: Sheet) {
     let area = canvas.area();
-    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let width = area.width.saturating_sub(6).min(100);
+    let room = usize::from(area.height.saturating_sub(SHEET_FRAME));
+    let mut lines = sheet.lines(usize::from(width.saturating_sub(SHEET_FRAME)));
+    if lines.len() > room {
+        lines.truncate(room.saturating_sub(1));
+        lines.push(Line::raw("…"));
+    }
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(SHEET_FRAME);
+    let height = height.min(area.height);
     let place = Rect {
         x: area.x + (area.width - width) / 2,
         y: area.y + (area.height - height) / 2,
         width,
         height,
     };
-    let block = Block::bordered().border_type(BorderType::Thick).title(format!(" {title} "));
+    let block = Block::bordered().border_type(BorderType::Thick);
+    let block = block.title(format!(" {} ", sheet.title));
     let block = block.border_style(colored(shown, Color::Cyan));
     canvas.render_widget(Clear, place);
-    canvas.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), place);
+    canvas.render_widget(Paragraph::new(lines).block(block), place);
 }
 
 #[cfg(test)]

@@ -119,6 +119,22 @@ impl Frame {
         });
         Self { now, status, stats, agents, handoffs, workflows }
     }
+
+    /// Workflows that are not over, among those that whoever looks may see.
+    pub(crate) fn open_workflows(&self) -> u64 {
+        in_all(self.workflows.len(), self.stats.open_workflows)
+    }
+
+    /// Handoffs that are not over, likewise.
+    pub(crate) fn open_handoffs(&self) -> u64 {
+        in_all(self.handoffs.len(), self.stats.pending_handoffs)
+    }
+}
+
+/// A list that is whole is its own count; one that was cut needs to be told of the rest.
+fn in_all(rows: usize, told: u64) -> u64 {
+    let rows = rows as u64;
+    if rows < u64::from(ROWS_MAX) { rows } else { told.max(rows) }
 }
 
 fn of<'a>(
@@ -151,17 +167,17 @@ pub(crate) struct Rate {
 }
 
 impl Rates {
-    /// Takes note of a frame, and tells the rates if enough was seen.
-    pub(crate) fn note(&mut self, at: Instant, stats: &Stats) -> Option<Rate> {
+    /// Takes note of what there was by then, and tells the rates if enough was seen.
+    pub(crate) fn note(&mut self, at: Instant, records: u64, handoffs: u64) -> Option<Rate> {
         while self.seen.front().is_some_and(|(then, ..)| at - *then > WINDOW) {
             self.seen.pop_front();
         }
-        self.seen.push_back((at, stats.records, stats.total_handoffs));
-        let (then, records, handoffs) = *self.seen.front()?;
+        self.seen.push_back((at, records, handoffs));
+        let (then, records_then, handoffs_then) = *self.seen.front()?;
         let seconds = (at - then).as_secs_f64();
         (seconds > 0.0).then(|| Rate {
-            records: stats.records.saturating_sub(records) as f64 / seconds,
-            handoffs: stats.total_handoffs.saturating_sub(handoffs) as f64 / seconds * 60.0,
+            records: records.saturating_sub(records_then) as f64 / seconds,
+            handoffs: handoffs.saturating_sub(handoffs_then) as f64 / seconds * 60.0,
         })
     }
 }
@@ -174,11 +190,10 @@ mod tests {
     fn rates_are_over_the_last_minute() {
         let start = Instant::now();
         let mut rates = Rates::default();
-        let stats = |records, total_handoffs| Stats { records, total_handoffs, ..Stats::default() };
-        assert_eq!(rates.note(start, &stats(100, 10)), None);
-        let rate = rates.note(start + Duration::from_secs(10), &stats(150, 12));
+        assert_eq!(rates.note(start, 100, 10), None);
+        let rate = rates.note(start + Duration::from_secs(10), 150, 12);
         assert_eq!(rate, Some(Rate { records: 5.0, handoffs: 12.0 }));
-        let rate = rates.note(start + Duration::from_secs(70), &stats(150, 12));
+        let rate = rates.note(start + Duration::from_secs(70), 150, 12);
         assert_eq!(rate, Some(Rate { records: 0.0, handoffs: 0.0 }));
     }
 }

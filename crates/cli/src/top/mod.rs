@@ -79,7 +79,8 @@ fn follow(session: Session) -> Receiver<News> {
                 None => Err(Failure::failed("no coordinator runs", "the next verb starts one")),
             });
             let read = read.map(|frame| {
-                let rate = rates.note(Instant::now(), &frame.stats);
+                let (records, handoffs) = (frame.status.records, frame.stats.total_handoffs);
+                let rate = rates.note(Instant::now(), records, handoffs);
                 (Box::new(frame), rate)
             });
             if tell.send(read.map_err(|failure| failure.sentence)).is_err() {

@@ -81,10 +81,14 @@ fn live() -> Shown {
     shown
 }
 
-fn check(shown: &mut Shown, (width, height): (u16, u16), expected: &Expect) {
+fn drawn(shown: &mut Shown, (width, height): (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
     terminal.draw(|canvas| draw(canvas, shown)).expect("a drawing");
-    expected.assert_eq(&lines(terminal.backend().buffer()));
+    lines(terminal.backend().buffer())
+}
+
+fn check(shown: &mut Shown, size: (u16, u16), expected: &Expect) {
+    expected.assert_eq(&drawn(shown, size));
 }
 
 fn press(shown: &mut Shown, code: KeyCode) -> bool {
@@ -97,31 +101,31 @@ fn everything_is_seen_in_the_smallest_terminal() {
         &mut live(),
         (80, 24),
         &expect![[r#"
-        baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
-        workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever (3.0/min)
-        ┏ Agents 4 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
-        ┃AGENT                STATUS      LOAD    QUEUE HOLDS                          ┃
-        ┃tester               unhealthy   0/2     1                                    ┃
-        ┃builder              healthy     2/2     1     make the login page faster     ┃
-        ┃planner              healthy     1/2     0     make the login page faster     ┃
-        ┃idle-one             healthy     0/2     0                                    ┃
-        ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
-        ┌ Handoffs 4 ──────────────────────────────────────────────────────────────────┐
-        │ID       STATE      FROM         TO           AGE  DUE      TITLE             │
-        │000000a1 accepted   planner      builder      3m   late 1m  make the login pa…│
-        │000000a3 initiated  planner      tester       3m   in 20s   make the login pa…│
-        │000000a4 suspended  planner      builder      3m   in 2h    make the login pa…│
-        │000000a2 queued     planner      builder      3m   -        make the login pa…│
-        │                                                                              │
-        │                                                                              │
-        └──────────────────────────────────────────────────────────────────────────────┘
-        ┌ Workflows 2 ─────────────────────────────────────────────────────────────────┐
-        │ID       OWNER                OPEN AGE  TITLE                                 │
-        │00000001 planner              4    2h   make the login page faster            │
-        │00000002 operator             0    2h   日本語の題名 with words               │
-        └──────────────────────────────────────────────────────────────────────────────┘
-        q quit  Tab list  ↑↓ row  Enter details  ? keys
-    "#]],
+            baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
+            workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever (3.0/min)
+            ┏ Agents 4 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+            ┃ AGENT                STATUS      LOAD    QUEUE HOLDS                         ┃
+            ┃>tester               unhealthy   0/2     1                                   ┃
+            ┃ builder              healthy     2/2     1     make the login page faster    ┃
+            ┃ planner              healthy     1/2     0     make the login page faster    ┃
+            ┃ idle-one             healthy     0/2     0                                   ┃
+            ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+            ┌ Handoffs 4 ──────────────────────────────────────────────────────────────────┐
+            │ ID       STATE      FROM         TO           AGE  DUE      TITLE            │
+            │ 000000a1 accepted   planner      builder      3m   late 1m  make the login p…│
+            │ 000000a3 initiated  planner      tester       3m   in 20s   make the login p…│
+            │ 000000a4 suspended  planner      builder      3m   in 2h    make the login p…│
+            │ 000000a2 queued     planner      builder      3m   -        make the login p…│
+            │                                                                              │
+            │                                                                              │
+            └──────────────────────────────────────────────────────────────────────────────┘
+            ┌ Workflows 2 ─────────────────────────────────────────────────────────────────┐
+            │ ID       OWNER                OPEN AGE  TITLE                                │
+            │ 00000001 planner              4    2h   make the login page faster           │
+            │ 00000002 operator             0    2h   日本語の題名 with words              │
+            └──────────────────────────────────────────────────────────────────────────────┘
+            q quit  Tab list  ↑↓ row  Enter details  ? keys
+        "#]],
     );
 }
 
@@ -133,31 +137,31 @@ fn enter_shows_all_of_a_row_and_nothing_in_it_can_move_the_cursor() {
         &mut shown,
         (80, 24),
         &expect![[r#"
-        baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
-        workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever (3.0/min)
-        ┌ Agents 4 ────────────────────────────────────────────────────────────────────┐
-        │AGENT                STATUS      LOAD    QUEUE HOLDS                          │
-        │tester               unhealthy   0/2     1                                    │
-        │bu┏ Handoff 000000a1-0000-4000-8000-000000000000 ━━━━━━━━━━━━━━━━━━━━━━━━━━┓  │
-        │pl┃workflow    00000001 make the login page faster                         ┃  │
-        │id┃from        planner                                                     ┃  │
-        └──┃to          builder                                                     ┃──┘
-        ┏ H┃type        delegation                                                  ┃━━┓
-        ┃ID┃priority    high                                                        ┃  ┃
-        ┃00┃state       accepted                                                    ┃a…┃
-        ┃00┃reason      measure first, then\u{1b}[31m change                        ┃a…┃
-        ┃00┃began       2026-03-01 11:56:30Z (3m ago)                               ┃a…┃
-        ┃00┃due         2026-03-01 11:59:00Z (1m ago)                               ┃a…┃
-        ┃  ┃tries       sent again 1 times, rerouted 0                              ┃  ┃
-        ┃  ┃more        baton show 000000a1                                         ┃  ┃
-        ┗━━┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛━━┛
-        ┌ Workflows 2 ─────────────────────────────────────────────────────────────────┐
-        │ID       OWNER                OPEN AGE  TITLE                                 │
-        │00000001 planner              4    2h   make the login page faster            │
-        │00000002 operator             0    2h   日本語の題名 with words               │
-        └──────────────────────────────────────────────────────────────────────────────┘
-        q quit  Tab list  ↑↓ row  Enter details  ? keys
-    "#]],
+            baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
+            workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever (3.0/min)
+            ┌ Agents 4 ────────────────────────────────────────────────────────────────────┐
+            │ AGENT                STATUS      LOAD    QUEUE HOLDS                         │
+            │ tester               unhealthy   0/2     1                                   │
+            │ b┏ Handoff 000000a1-0000-4000-8000-000000000000 ━━━━━━━━━━━━━━━━━━━━━━━━━━┓  │
+            │ p┃workflow    00000001 make the login page faster                         ┃  │
+            │ i┃from        planner                                                     ┃  │
+            └──┃to          builder                                                     ┃──┘
+            ┏ H┃type        delegation                                                  ┃━━┓
+            ┃ I┃priority    high                                                        ┃  ┃
+            ┃>0┃state       accepted                                                    ┃p…┃
+            ┃ 0┃reason      measure first, then\u{1b}[31m change                        ┃p…┃
+            ┃ 0┃began       2026-03-01 11:56:30Z (3m ago)                               ┃p…┃
+            ┃ 0┃due         2026-03-01 11:59:00Z (1m ago)                               ┃p…┃
+            ┃  ┃tries       sent again 1 times, rerouted 0                              ┃  ┃
+            ┃  ┃more        baton show 000000a1                                         ┃  ┃
+            ┗━━┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛━━┛
+            ┌ Workflows 2 ─────────────────────────────────────────────────────────────────┐
+            │ ID       OWNER                OPEN AGE  TITLE                                │
+            │ 00000001 planner              4    2h   make the login page faster           │
+            │ 00000002 operator             0    2h   日本語の題名 with words              │
+            └──────────────────────────────────────────────────────────────────────────────┘
+            q quit  Tab list  ↑↓ row  Enter details  ? keys
+        "#]],
     );
     assert!(press(&mut shown, KeyCode::Char('q')), "q closes what lies over the lists first");
     assert!(!press(&mut shown, KeyCode::Char('q')));
@@ -179,9 +183,156 @@ fn a_selection_stays_on_a_row_that_is_there() {
 }
 
 #[test]
+fn the_selected_row_is_marked_for_those_who_see_no_colours() {
+    let mut shown = live();
+    press(&mut shown, KeyCode::Tab);
+    press(&mut shown, KeyCode::Down);
+    let drawn = drawn(&mut shown, (80, 24));
+    let marked: Vec<_> = drawn.lines().filter(|line| line.contains('>')).collect();
+    assert_eq!(marked.len(), 1, "{drawn}");
+    assert!(marked[0].starts_with("┃>000000a3 initiated"), "{drawn}");
+}
+
+#[test]
+fn a_long_title_goes_on_below_itself_and_ends_in_dots() {
+    let mut shown = live();
+    shown.frame.workflows[0].title = "a title of very many words ".repeat(20);
+    shown.frame.workflows[1].title = "題".repeat(40);
+    press(&mut shown, KeyCode::BackTab);
+    press(&mut shown, KeyCode::Enter);
+    check(
+        &mut shown,
+        (60, 24),
+        &expect![[r#"
+        baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
+        workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever
+        ┌ A┏ Workflow 00000001-0000-4000-8000-000000000000 ━━━━━┓──┐
+        │ A┃title       a title of very many words a title of   ┃  │
+        │ t┃            very many words a title of very many    ┃  │
+        │ b┃            words a title of very many words a title┃ …│
+        │ p┃            of very many words a title of very many…┃ …│
+        │ i┃status      open                                    ┃  │
+        └──┃owner       planner                                 ┃──┘
+        ┌ H┃began       2026-03-01 10:00:00Z (2h ago)           ┃──┐
+        │ I┃open        4 handoffs                              ┃  │
+        │ 0┃handoff     000000a1 accepted planner → builder:    ┃  │
+        │ 0┃            measure first, then\u{1b}[31m change    ┃0 │
+        │ 0┃handoff     000000a3 initiated planner → tester:    ┃h │
+        │ 0┃            measure first, then\u{1b}[31m change    ┃  │
+        │  ┃handoff     000000a4 suspended planner → builder:   ┃  │
+        │  ┃            measure first, then\u{1b}[31m change    ┃  │
+        └──┃handoff     000000a2 queued planner → builder:      ┃──┘
+        ┏ W┃            measure first, then\u{1b}[31m change    ┃━━┓
+        ┃ I┃more        baton show 00000001                     ┃  ┃
+        ┃>0┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛ …┃
+        ┃ 00000002 operator             0    2h   題題題題題題題題…┃
+        ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+        q quit  Tab list  ↑↓ row  Enter details  ? keys
+    "#]],
+    );
+    press(&mut shown, KeyCode::Down);
+    check(
+        &mut shown,
+        (60, 24),
+        &expect![[r#"
+        baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
+        workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever
+        ┌ Agents 4 ────────────────────────────────────────────────┐
+        │ AGENT                STATUS      LOAD    QUEUE HOLDS     │
+        │ tester               unhealthy   0/2     1               │
+        │ builder              healthy     2/2     1     make the …│
+        │ planner              healthy     1/2     0     make the …│
+        │ i┏ Workflow 00000002-0000-4000-8000-000000000000 ━━━━━┓  │
+        └──┃title       題題題題題題題題題題題題題題題題題題題題┃──┘
+        ┌ H┃            題題題題題題題題題題題題題題題題題題題題┃──┐
+        │ I┃status      open                                    ┃  │
+        │ 0┃owner       operator                                ┃  │
+        │ 0┃began       2026-03-01 10:00:00Z (2h ago)           ┃0 │
+        │ 0┃open        0 handoffs                              ┃h │
+        │ 0┃more        baton show 00000002                     ┃  │
+        │  ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛  │
+        │                                                          │
+        └──────────────────────────────────────────────────────────┘
+        ┏ Workflows 2 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+        ┃ ID       OWNER                OPEN AGE  TITLE            ┃
+        ┃ 00000001 planner              4    2h   a title of very …┃
+        ┃>00000002 operator             0    2h   題題題題題題題題…┃
+        ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+        q quit  Tab list  ↑↓ row  Enter details  ? keys
+    "#]],
+    );
+}
+
+#[test]
+fn a_sheet_that_is_higher_than_the_terminal_ends_in_dots() {
+    let mut shown = live();
+    press(&mut shown, KeyCode::Char('?'));
+    check(
+        &mut shown,
+        (50, 7),
+        &expect![[r#"
+        bat┏ Keys ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓ox
+        wor┃q, Ctrl-C   quit; q and Esc close a sheet ┃ing
+        ┏ A┃            first                         ┃━━┓
+        ┃ A┃Tab, ← →    go to the next or the last    ┃E ┃
+        ┃>t┃            list                          ┃  ┃
+        ┗━━┃…                                         ┃━━┛
+        q q┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+    "#]],
+    );
+}
+
+#[test]
+fn a_low_terminal_shows_the_list_that_has_the_focus() {
+    let mut shown = live();
+    press(&mut shown, KeyCode::Tab);
+    check(
+        &mut shown,
+        (60, 9),
+        &expect![[r#"
+        baton 0.1.0  up 3h  records 4210 (12.5/s)  outbox 1
+        workflows 2 open of 41  handoffs 4 open, 2 waiting, 320 ever
+        ┏ Handoffs 4 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓
+        ┃ ID       STATE      FROM         TO           AGE  DUE   ┃
+        ┃>000000a1 accepted   planner      builder      3m   late  ┃
+        ┃ 000000a3 initiated  planner      tester       3m   in 20 ┃
+        ┃ 000000a4 suspended  planner      builder      3m   in 2h ┃
+        ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+        q quit  Tab list  ↑↓ row  Enter details  ? keys
+    "#]],
+    );
+}
+
+#[test]
+fn a_tiny_terminal_says_what_it_lacks() {
+    check(
+        &mut live(),
+        (20, 5),
+        &expect![[r#"
+        Too small: 20x5.
+        Needs 40x7. q quits
+
+
+
+    "#]],
+    );
+}
+
+#[test]
+fn a_list_that_is_whole_is_its_own_count() {
+    let mut shown = live();
+    // The coordinator may know of more than whoever looks may see.
+    (shown.frame.stats.open_workflows, shown.frame.stats.pending_handoffs) = (40, 50);
+    assert_eq!((shown.frame.open_workflows(), shown.frame.open_handoffs()), (2, 4));
+    shown.frame.workflows = vec![shown.frame.workflows[0].clone(); 500];
+    shown.frame.stats.open_workflows = 640;
+    assert_eq!(shown.frame.open_workflows(), 640);
+}
+
+#[test]
 fn no_terminal_is_too_small_to_draw_in() {
-    for width in [1, 3, 10, 40] {
-        for height in [1, 2, 5, 9, 24] {
+    for width in [1, 3, 10, 20, 40, 41] {
+        for height in [1, 2, 5, 7, 9, 14, 24] {
             for over in [Over::Nothing, Over::Details, Over::Keys] {
                 let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("one");
                 let mut shown = live();
