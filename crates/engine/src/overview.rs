@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use baton_protocol::World;
 use baton_protocol::command::Actor;
 use baton_protocol::event::Event;
 use baton_protocol::id::WorkflowId;
@@ -9,7 +10,7 @@ use baton_store::{Record, Scope};
 
 use crate::engine::Engine;
 use crate::query::{QueryError, misplaced, unreadable};
-use crate::view::{Stats, Status};
+use crate::view::{Sight, Stats, Status, may_see};
 
 impl Stats {
     /// Counts `n` records of a type, passed from one agent to another if it is about a handoff.
@@ -43,6 +44,22 @@ impl Engine {
             stats.count(&tally.kind, tally.from, tally.to, tally.count);
         }
         Ok(stats)
+    }
+
+    /// Counts as `viewer` may know them: all of history for those who see everything, and for an
+    /// agent the live work that it sees, as in its lists.
+    ///
+    /// An agent's history is not counted: the ledger counts by sender and receiver, and so would
+    /// tell whom something is for before a person has let it through.
+    pub async fn stats_for(&self, viewer: Actor) -> Result<Stats, QueryError> {
+        match viewer {
+            Actor::Operator | Actor::OperatorAs(_) | Actor::Viewer | Actor::Coordinator => {
+                self.stats().await
+            }
+            Actor::Agent(_) => {
+                Ok(self.look(Scope::Everything, move |world| seen(world, &viewer)).await?)
+            }
+        }
     }
 
     /// Counts over one workflow.
@@ -104,4 +121,26 @@ impl Engine {
     pub async fn backup(&self, to: PathBuf) -> Result<(u64, u64), QueryError> {
         self.ledger.backup(to).await.map_err(misplaced)
     }
+}
+
+/// Counts the live work that `viewer` may see.
+fn seen(world: &World, viewer: &Actor) -> Stats {
+    let mut stats = Stats::default();
+    for workflow in world.workflows.values().filter(|workflow| may_see(viewer, workflow)) {
+        stats.open_workflows += 1;
+        stats.total_workflows += 1;
+        let sight = Sight::of(viewer, workflow);
+        for handoff in workflow.handoffs.values().filter(|handoff| sight.sees(handoff)) {
+            stats.pending_handoffs += u64::from(!handoff.state.is_over());
+            // Whoever begins work passes nothing on.
+            if handoff.terms.step.as_ref().is_some_and(|step| step.first) {
+                continue;
+            }
+            stats.total_handoffs += 1;
+            let agents = &mut stats.handoffs_by_agent;
+            agents.entry(handoff.terms.from_agent.to_string()).or_default().sent += 1;
+            agents.entry(handoff.to.to_string()).or_default().received += 1;
+        }
+    }
+    stats
 }

@@ -171,3 +171,26 @@ async fn a_holder_that_is_over_its_time_is_looked_at_from_above() {
     assert_eq!(question.kind, "escalation");
     assert_eq!(scene.engine.wake_due().await.expect("woken"), 0);
 }
+
+#[tokio::test]
+async fn an_agent_counts_the_work_that_it_sees_and_no_other() {
+    let mut scene = Scene::new().await;
+    scene.register(json!({ "id": "stranger" })).await;
+    let passed = scene.delegate(json!({ "timeout": "1h" })).await;
+    scene.accept(&passed).await;
+    for title in ["one secret", "another"] {
+        scene.by("stranger", json!({ "start": { "title": title } })).await;
+    }
+    let counts = async |viewer: Actor| {
+        let stats = scene.engine.stats_for(viewer).await.expect("counted");
+        let known = stats.handoffs_by_agent.into_keys().collect::<Vec<_>>().join(" ");
+        let workflows = (stats.open_workflows, stats.total_workflows);
+        (workflows, (stats.pending_handoffs, stats.total_handoffs), known)
+    };
+    let of = async |name: &str| counts(Actor::Agent(agent(name))).await;
+    let all = ((3, 3), (1, 1), "builder planner".to_owned());
+    assert_eq!(counts(Actor::Operator).await, all);
+    assert_eq!(counts(Actor::Viewer).await, all);
+    assert_eq!(of("builder").await, ((1, 1), (1, 1), "builder planner".to_owned()));
+    assert_eq!(of("stranger").await, ((2, 2), (0, 0), String::new()));
+}
