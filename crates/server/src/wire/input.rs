@@ -47,8 +47,8 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 
 /// Reads JSON, and names the field that is wrong.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // Nearly all of it is right, and then nobody wants to know which field was read when. Whether it
-    // is text at all is told once for the whole, and not for each string in it.
+    // Nearly all of it is right, and then nobody wants to know which field was read when. Whether
+    // it is text at all is told once for the whole, and not for each string in it.
     if let Ok(text) = std::str::from_utf8(bytes)
         && let Ok(value) = serde_json::from_str(text)
     {

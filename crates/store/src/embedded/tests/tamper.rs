@@ -226,6 +226,11 @@ fn a_thousand_tampers_with_a_bundle_are_found() {
             ledger.export(Export { workflow, since, to: to.clone() }).await.unwrap();
             bundles.push(std::fs::read(&to).unwrap());
         }
+        for workflow in [None, Some(one)] {
+            let (since, to) = (Some(note.replacen("baton", "other", 1)), out.path().join("no"));
+            let refused = ledger.export(Export { workflow, since, to: to.clone() }).await;
+            assert!(refused.unwrap_err().to_string().contains("checkpoint") && !to.exists());
+        }
         (key, bundles, note)
     });
     let verdict = |bytes: &[u8]| verify_bundle(bytes, &key, Some(&note)).unwrap();
