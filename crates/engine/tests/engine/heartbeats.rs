@@ -21,7 +21,9 @@ async fn three_missed_heartbeats_take_an_agent_out_and_the_next_brings_it_back()
         let actor = Actor::Agent(builder.clone());
         stage.scene.engine.heartbeat(actor, builder).await.expect("taken");
     };
-    let records = async |stage: &Stage| stage.scene.engine.stats().await.expect("counted").records;
+    let records = async |stage: &Stage| {
+        stage.scene.engine.stats(Actor::Operator).await.expect("counted").records
+    };
     stage.scene.later("19s");
     beat(&stage).await;
     let before = records(&stage).await;

@@ -149,10 +149,10 @@ async fn three_failed_checks_take_an_agent_out_and_one_good_one_brings_it_back()
     scene.later("60s");
     scene.engine.check_health().await.expect("asked");
     assert_eq!(status(&scene).await, "healthy");
-    let records = scene.engine.stats().await.expect("counted").records;
+    let records = scene.engine.stats(Actor::Operator).await.expect("counted").records;
     scene.later("60s");
     scene.engine.check_health().await.expect("asked");
-    let now = scene.engine.stats().await.expect("counted").records;
+    let now = scene.engine.stats(Actor::Operator).await.expect("counted").records;
     assert_eq!(now, records, "what is known is not written again");
 }
 
@@ -182,7 +182,7 @@ async fn an_agent_counts_the_work_that_it_sees_and_no_other() {
         scene.by("stranger", json!({ "start": { "title": title } })).await;
     }
     let counts = async |viewer: Actor| {
-        let stats = scene.engine.stats_for(viewer).await.expect("counted");
+        let stats = scene.engine.stats(viewer).await.expect("counted");
         let known = stats.handoffs_by_agent.into_keys().collect::<Vec<_>>().join(" ");
         let workflows = (stats.open_workflows, stats.total_workflows);
         (workflows, (stats.pending_handoffs, stats.total_handoffs), known)

@@ -33,6 +33,9 @@ pub(super) fn routes(api: Api) -> Api {
         )
         .route(
             get("/v1/stats", "show_stats", "Counts")
+                .detail(
+                    "An agent's cover the live work that it has or had a part in, and no records.",
+                )
                 .query::<StatsAsked>()
                 .answers::<Stats>(200, "The counts.")
                 .refuses(&["unknown-workflow"]),
@@ -83,6 +86,6 @@ async fn stats(
 ) -> Answered<Stats> {
     Ok(Json(match asked.workflow {
         Some(id) => app.engine.workflow_stats(viewer, id).await?,
-        None => app.engine.stats().await?,
+        None => app.engine.stats(viewer).await?,
     }))
 }
