@@ -275,6 +275,14 @@ async fn what_is_wrong_with_a_body_is_named() {
     let pass = json!({ "to_agent": "B", "reason": "a" });
     let named = scene.ask("POST", "/v1/handoffs", Some(pass)).await;
     assert_eq!((named.status, &named.body["field"]), (422, &json!("to_agent")));
+    let twice = r#"{ "title": "a", "title": "b" }"#;
+    for (path, body) in [
+        ("/v1/workflows", twice.to_owned()),
+        ("/v1/commands", format!(r#"{{ "start": {twice} }}"#)),
+    ] {
+        let named = scene.send("POST", path, &[], body.into()).await;
+        assert_eq!((named.status, &named.body["detail"]), (422, &json!("duplicate field `title`")));
+    }
     let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
     let deep = scene.send("POST", "/v1/workflows", &[], deep.into()).await;
     assert_eq!((deep.status, &deep.body["code"]), (422, &json!("bad-input")));

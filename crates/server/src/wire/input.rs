@@ -1,5 +1,6 @@
 //! Reading what comes in: limited, JSON only, and with the bad field named.
 
+use std::fmt;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
@@ -7,11 +8,13 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use baton_protocol::limits::REQUEST_BYTES_MAX;
 use http_body_util::LengthLimitError;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde::de::{self, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use super::Problem;
+use super::words::plain;
 
 /// How long a body may take to arrive.
 pub(crate) const BODY_WITHIN: Duration = Duration::from_secs(30);
@@ -41,7 +44,37 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
             return Ok(Self(Map::new()));
         }
         json_only(&head.headers, &["application/json"])?;
-        read(&bytes).map(Self)
+        read(&bytes).map(|Distinct(fields)| Self(fields))
+    }
+}
+
+/// An object in which no name stands twice: one of the two would be lost, and nobody would know.
+struct Distinct(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Distinct {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Names;
+
+        impl<'de> Visitor<'de> for Names {
+            type Value = Distinct;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Distinct, A::Error> {
+                let mut map = Map::new();
+                while let Some((name, value)) = fields.next_entry::<String, Value>()? {
+                    if map.contains_key(&name) {
+                        return Err(de::Error::custom(format!("duplicate field `{name}`")));
+                    }
+                    map.insert(name, value);
+                }
+                Ok(Distinct(map))
+            }
+        }
+
+        from.deserialize_map(Names)
     }
 }
 
@@ -107,7 +140,7 @@ async fn whole(body: Body) -> Result<Bytes, Problem> {
 
 /// What was wrong, without the place in the bytes where a field is named anyway.
 fn said(error: &serde_json::Error) -> String {
-    let text = error.to_string();
+    let text = plain(&error.to_string());
     match error.classify() {
         Category::Data => {
             text.rsplit_once(" at line ").map_or(text.clone(), |(said, _)| said.into())

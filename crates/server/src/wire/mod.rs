@@ -7,6 +7,7 @@ mod page;
 mod path;
 mod problem;
 mod query;
+mod words;
 
 pub(crate) use input::{BODY_WITHIN, Fields, Input, json_only, read, typed};
 pub(crate) use key::Key;

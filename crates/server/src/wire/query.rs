@@ -5,6 +5,7 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use super::Problem;
+use super::words::plain;
 
 /// The parameters of a query, with the bad one named.
 pub(crate) struct Asked<T>(pub(crate) T);
@@ -25,7 +26,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
                 Some(field) => said[field.len() + 2..].to_owned(),
                 None => said.to_owned(),
             };
-            Problem::bad_input(field, said)
+            Problem::bad_input(field, plain(&said))
         })
     }
 }
