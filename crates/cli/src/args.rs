@@ -8,7 +8,6 @@ use baton_protocol::limits::KEY_BYTES_MAX;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, ValueEnum};
 
-use crate::failure::Failure;
 use crate::line::Address;
 use crate::show::width;
 use crate::verbs::Verb;
@@ -55,6 +54,9 @@ pub(crate) struct Global {
         hide_short_help = true
     )]
     pub(crate) url: Option<Address>,
+    /// Whether the address was typed, and does not come from the environment.
+    #[arg(skip)]
+    pub(crate) url_typed: bool,
     /// Act on behalf of an agent (the operator only)
     #[arg(long = "as", global = true, value_name = "AGENT", hide_short_help = true)]
     pub(crate) on_behalf: Option<AgentId>,
@@ -81,23 +83,12 @@ pub(crate) enum When {
 }
 
 impl Global {
-    /// Whoever types a workspace means it, whatever address the environment has for others.
+    /// Whoever types a workspace or an address means it, whatever the environment has for others.
     pub(crate) fn typed_first(&mut self, read: &ArgMatches) {
         let typed = |name| read.value_source(name) == Some(ValueSource::CommandLine);
+        self.url_typed = typed("url");
         if typed("workspace") && !typed("url") {
             self.url = None;
-        }
-    }
-
-    /// Whoever types an address means it, too, and must not find out later that it was not heeded.
-    pub(crate) fn heeded(read: &ArgMatches) -> Result<(), Failure> {
-        let typed = read.value_source("url") == Some(ValueSource::CommandLine);
-        match read.subcommand_name().filter(|verb| typed && HERE.contains(verb)) {
-            None => Ok(()),
-            Some(verb) => Err(Failure::usage(
-                format!("`baton {verb}` works on this machine and asks no coordinator elsewhere"),
-                "leave out --url; --workspace DIR names a workspace here",
-            )),
         }
     }
 
@@ -109,26 +100,6 @@ impl Global {
         }
     }
 }
-
-/// Verbs that an address on the network means nothing to.
-const HERE: [&str; 16] = [
-    "init",
-    "serve",
-    "setup",
-    "doctor",
-    "switch",
-    "packet",
-    "secrets",
-    "completions",
-    "demo",
-    "bench",
-    "tag",
-    "await-tag",
-    "alert",
-    "run",
-    "work",
-    "attach",
-];
 
 /// A key travels in a header, so it must be printable and short.
 fn key(text: &str) -> Result<String, String> {

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-use crate::args::{Cli, Global};
+use crate::args::Cli;
 
 fn main() -> ExitCode {
     let quick = hook::quick(std::env::args_os()).or_else(|| verbs::Mcp::quick(std::env::args_os()));
@@ -41,15 +41,15 @@ fn main() -> ExitCode {
     }
     let read = args::command().try_get_matches();
     let cli = read.and_then(|read| Cli::from_arg_matches(&read).map(|cli| (cli, read)));
-    let (cli, heeded) = match cli {
+    let cli = match cli {
         Ok((mut cli, read)) => {
             cli.global.typed_first(&read);
-            (cli, Global::heeded(&read))
+            cli
         }
         Err(error) => return usage::told(error, usage::wants_json(std::env::args_os())),
     };
     let (json, color) = (cli.global.json, cli.global.color());
-    match heeded.and_then(|()| verbs::run(cli)) {
+    match verbs::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.tell(json, color);

@@ -1,6 +1,7 @@
 //! Questions about history, page by page: the audit, and the same as messages.
 
 use baton_protocol::command::Actor;
+use baton_protocol::event::Event;
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
 use baton_protocol::limits::PAGE_ROWS_MAX;
 use baton_protocol::lock::FilePath;
@@ -44,6 +45,11 @@ pub struct AuditQuery {
     pub limit: Option<usize>,
     /// The newest first.
     pub newest: bool,
+}
+
+/// Every type of record that can be asked for: what happened, and the stubs that a prune left.
+pub fn record_types() -> impl Iterator<Item = &'static str> {
+    Event::WORDS.into_iter().chain(["stub"])
 }
 
 /// Which messages are asked for, the oldest first.

@@ -47,7 +47,7 @@ pub use cursor::{Cursor, CursorError};
 pub use definitions::DefinitionLine;
 pub use engine::{Engine, SubmitError};
 pub use gauges::{AgentGauge, Gauges};
-pub use history::{AuditQuery, MessageQuery, Page};
+pub use history::{AuditQuery, MessageQuery, Page, record_types};
 pub use judge::check_policy;
 pub use meter::{Histogram, Meter, Reading};
 pub use pack::Packing;

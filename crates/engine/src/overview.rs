@@ -26,7 +26,7 @@ impl Stats {
             _ => (),
         }
         *self.records_by_type.entry(kind.to_owned()).or_default() += n;
-        self.records += n;
+        *self.records.get_or_insert_default() += n;
     }
 }
 
@@ -39,7 +39,8 @@ impl Engine {
                 (pending as u64, world.workflows.len() as u64)
             })
             .await?;
-        let mut stats = Stats { pending_handoffs, open_workflows, ..Stats::default() };
+        let records = Some(0);
+        let mut stats = Stats { pending_handoffs, open_workflows, records, ..Stats::default() };
         for tally in self.ledger.counts().await? {
             stats.count(&tally.kind, tally.from, tally.to, tally.count);
         }
@@ -139,7 +140,7 @@ fn seen(world: &World, viewer: &Actor) -> Stats {
             stats.total_handoffs += 1;
             let agents = &mut stats.handoffs_by_agent;
             agents.entry(handoff.terms.from_agent.to_string()).or_default().sent += 1;
-            agents.entry(handoff.to.to_string()).or_default().received += 1;
+            agents.entry(handoff.terms.to_agent.to_string()).or_default().received += 1;
         }
     }
     stats

@@ -139,6 +139,11 @@ impl Lock {
         }
     }
 
+    /// Whether it has not lapsed.
+    pub fn lasts(&self, now: Timestamp) -> bool {
+        self.until > now
+    }
+
     /// Whether this lock belongs to that holding.
     pub fn is_of(&self, workflow: WorkflowId, fence: Fence) -> bool {
         self.workflow == workflow && self.fence == fence
@@ -175,7 +180,7 @@ impl Locks {
     /// Takes or renews a lock. Locks that lapsed before `at` make room.
     pub fn take(&mut self, path: &FilePath, lock: Lock, at: Timestamp) {
         let locks = self.by_path.entry(path.clone()).or_default();
-        locks.retain(|held| held.until > at && !held.is_of(lock.workflow, lock.fence));
+        locks.retain(|held| held.lasts(at) && !held.is_of(lock.workflow, lock.fence));
         locks.push(lock);
     }
 

@@ -140,6 +140,14 @@ fn headlines(shown: &Shown) -> Vec<Line<'static>> {
     let passed = rate(shown.rate.map(|rate| format!("{:.1}/min", rate.handoffs)));
     let (stats, status) = (&frame.stats, &frame.status);
     let waiting = frame.handoffs.iter().filter(|one| waits(one)).count();
+    // An agent hears of live work only, which tells nothing about what there ever was.
+    let (whole, ever) = match stats.records {
+        Some(_) => {
+            let ever = format!(", {} ever{passed}", stats.total_handoffs);
+            (format!(" of {}", stats.total_workflows), ever)
+        }
+        None => Default::default(),
+    };
     vec![
         Line::from(vec![
             Span::styled("baton", bold),
@@ -147,11 +155,8 @@ fn headlines(shown: &Shown) -> Vec<Line<'static>> {
             Span::raw(format!("records {}{records}  outbox {}", status.records, status.outbox)),
         ]),
         Line::raw(format!(
-            "workflows {} open of {}  handoffs {} open, {waiting} waiting, {} ever{passed}",
-            frame.open_workflows(),
-            stats.total_workflows,
-            frame.open_handoffs(),
-            stats.total_handoffs,
+            "workflows {} open{whole}  handoffs {} open, {waiting} waiting{ever}",
+            stats.open_workflows, stats.pending_handoffs,
         )),
     ]
 }
@@ -183,13 +188,13 @@ fn table(shown: &Shown, pane: Pane, width: u16) -> Table<'static> {
             frame.agents.iter().map(|row| agent(shown, row)).collect(),
         ),
         Pane::Handoffs => (
-            format!(" Handoffs {} ", frame.open_handoffs()),
+            format!(" Handoffs {} ", frame.stats.pending_handoffs),
             &["ID", "STATE", "FROM", "TO", "AGE", "DUE", "TITLE"],
             &[8, 10, name, name, 4, 8],
             frame.handoffs.iter().map(|one| handoff(shown, one)).collect(),
         ),
         Pane::Workflows => (
-            format!(" Workflows {} ", frame.open_workflows()),
+            format!(" Workflows {} ", frame.stats.open_workflows),
             &["ID", "OWNER", "OPEN", "AGE", "TITLE"],
             &[8, name + 8, 4, 4],
             frame.workflows.iter().map(|one| workflow(frame.now, one)).collect(),
@@ -227,10 +232,19 @@ type Cells = Vec<Span<'static>>;
 
 /// The columns of these widths, and one that takes the rest.
 fn widths(fixed: &[u16], whole: u16) -> Vec<u16> {
-    // A frame on both sides, and a space behind each column but the last.
-    let around = 2 + u16::try_from(fixed.len()).unwrap_or(0);
-    let rest = whole.saturating_sub(around + fixed.iter().sum::<u16>());
-    fixed.iter().copied().chain([rest]).collect()
+    // A frame on both sides, and a space behind each column but the last. What there is no room for
+    // at all is left out, with its space.
+    let mut left = whole.saturating_sub(2);
+    let mut widths = Vec::new();
+    for wanted in fixed.iter().copied().chain([u16::MAX]) {
+        if left == 0 {
+            break;
+        }
+        let width = wanted.min(left);
+        widths.push(width);
+        left = left.saturating_sub(width).saturating_sub(1);
+    }
+    widths
 }
 
 /// As much of it as there is room for; what is missing shows.

@@ -119,22 +119,6 @@ impl Frame {
         });
         Self { now, status, stats, agents, handoffs, workflows }
     }
-
-    /// Workflows that are not over, among those that whoever looks may see.
-    pub(crate) fn open_workflows(&self) -> u64 {
-        in_all(self.workflows.len(), self.stats.open_workflows)
-    }
-
-    /// Handoffs that are not over, likewise.
-    pub(crate) fn open_handoffs(&self) -> u64 {
-        in_all(self.handoffs.len(), self.stats.pending_handoffs)
-    }
-}
-
-/// A list that is whole is its own count; one that was cut needs to be told of the rest.
-fn in_all(rows: usize, told: u64) -> u64 {
-    let rows = rows as u64;
-    if rows < u64::from(ROWS_MAX) { rows } else { told.max(rows) }
 }
 
 fn of<'a>(

@@ -1,6 +1,6 @@
 //! `baton audit`: the ledger's records, and the proof that nobody changed them.
 
-use baton_protocol::event::Event;
+use baton_engine::record_types;
 use baton_protocol::id::AgentId;
 use baton_protocol::time::Timestamp;
 use clap::builder::PossibleValuesParser;
@@ -122,7 +122,7 @@ struct LogArgs {
         value_name = "TYPE",
         value_delimiter = ',',
         hide_possible_values = true,
-        value_parser = PossibleValuesParser::new(Event::WORDS)
+        value_parser = PossibleValuesParser::new(record_types())
     )]
     kinds: Vec<String>,
     /// Only since then: a duration ago, or UTC

@@ -152,20 +152,20 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     let (json, quiet, color) = (global.json, global.quiet, global.color());
     let out = Output { json, quiet, color, begun: time::now() };
     match verb {
-        Verb::Init(init) => init.run(out),
-        Verb::Completions(completions) => completions.run(out),
-        Verb::Demo(demo) => demo.run(out),
+        Verb::Init(init) => here(&global, || init.run(out)),
+        Verb::Completions(completions) => here(&global, || completions.run(out)),
+        Verb::Demo(demo) => here(&global, || demo.run(out)),
         Verb::DemoActor => crate::demo::charter::act(),
-        Verb::Bench(bench) => bench.run(out),
-        Verb::Switch(switch) => switch.run(Workspace::find(global.workspace.as_deref()), out),
-        Verb::Packet(packet) => packet.run(Workspace::find(global.workspace.as_deref()), out),
+        Verb::Bench(bench) => here(&global, || bench.run(out)),
+        Verb::Switch(switch) => here(&global, || switch.run(workspace(&global), out)),
+        Verb::Packet(packet) => here(&global, || packet.run(workspace(&global), out)),
         Verb::Mcp(mcp) => mcp.run(&global),
         Verb::Prime(prime) => prime.run(global, out),
         Verb::Hook(hook) => hook.run(global),
         Verb::Statusline(statusline) => statusline.run(global),
-        Verb::Secrets(secrets) => secrets.run(Workspace::find(global.workspace.as_deref()), out),
-        Verb::Setup(setup) => setup.run(&global, out),
-        Verb::Doctor(doctor) => doctor.run(&global, out),
+        Verb::Secrets(secrets) => here(&global, || secrets.run(workspace(&global), out)),
+        Verb::Setup(setup) => here(&global, || setup.run(&global, out)),
+        Verb::Doctor(doctor) => here(&global, || doctor.run(&global, out)),
         Verb::Tag(tag) => of_tags(&global, |ground| tag.run(ground, &global, out)),
         Verb::AwaitTag(wait) => of_tags(&global, |ground| wait.run(ground, out)),
         Verb::Alert(alert) => of_tags(&global, |ground| alert.run(ground, &global, out)),
@@ -173,7 +173,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Work(work) => of_tags(&global, |ground| work.run(ground, out)),
         Verb::Attach(attach) => of_tags(&global, |ground| attach.run(ground)),
         Verb::Workflow(workflow) => workflow.run(global, out),
-        Verb::Serve(serve) => serve.run(&Workspace::find(global.workspace.as_deref())?),
+        Verb::Serve(serve) => here(&global, || serve.run(&workspace(&global)?)),
         Verb::Agent(agent) => agent.run(&session(global, out)?),
         Verb::Token(token) => token.run(&session(global, out)?),
         Verb::Start(start) => start.run(&session(global, out)?),
@@ -227,7 +227,22 @@ fn of_tags(
         spool::deliver(&ground, DELIVERED_MAX);
         done
     };
-    Ground::find(global).and_then(tagged).map_err(Failure::of_tags)
+    here(global, || Ground::find(global).and_then(tagged)).map_err(Failure::of_tags)
+}
+
+fn workspace(global: &Global) -> Result<Workspace, Failure> {
+    Workspace::find(global.workspace.as_deref())
+}
+
+/// Does what asks no coordinator elsewhere. Whoever typed the address of one must not find out
+/// later that nobody heeded it.
+fn here(global: &Global, run: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    if global.url_typed {
+        let sentence = "this verb works on this machine and asks no coordinator elsewhere";
+        let hint = "leave out --url; --workspace DIR names a workspace here";
+        return Err(Failure::usage(sentence, hint));
+    }
+    run()
 }
 
 /// Who asks comes first: a marked agent without a token hears so wherever it stands.

@@ -34,9 +34,8 @@ impl Stats {
             let of = |pending: u64, all: u64, word: &str| format!("{all} ({pending} {word})");
             page.field("handoffs", of(stats.pending_handoffs, stats.total_handoffs, "pending"));
             page.field("workflows", of(stats.open_workflows, stats.total_workflows, "open"));
-            // An agent is not told how much there is of others' work.
-            if stats.records > 0 {
-                page.field("records", stats.records);
+            if let Some(records) = stats.records {
+                page.field("records", records);
             }
             if !stats.handoffs_by_agent.is_empty() {
                 page.heading("by agent");

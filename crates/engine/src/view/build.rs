@@ -437,5 +437,5 @@ pub(crate) fn lock_views(viewer: &Actor, world: &World, now: Timestamp) -> Vec<L
         }
     };
     // One that lapsed keeps nobody from the file; it goes when somebody takes its place.
-    world.locks.iter().filter(|(_, lock)| lock.until > now).map(view).collect()
+    world.locks.iter().filter(|(_, lock)| lock.lasts(now)).map(view).collect()
 }

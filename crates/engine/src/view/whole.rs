@@ -11,20 +11,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// Handoffs that ever began.
+    /// Handoffs that ever began; for an agent, those of the live work that it sees.
     pub total_handoffs: u64,
     /// Handoffs that are not over.
     pub pending_handoffs: u64,
     /// By agent.
     pub handoffs_by_agent: BTreeMap<String, AgentStats>,
-    /// Records by type.
+    /// Records by type; none for an agent.
     pub records_by_type: BTreeMap<String, u64>,
     /// Workflows that are not over.
     pub open_workflows: u64,
-    /// Workflows that ever began.
+    /// Workflows that ever began; for an agent, the live ones that it sees.
     pub total_workflows: u64,
-    /// Records in the ledger.
-    pub records: u64,
+    /// Records in the ledger; absent for an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
 }
 
 /// Counts of one agent.

@@ -61,7 +61,7 @@ fn in_the_way<'a>(
     now: Timestamp,
 ) -> Vec<(&'a FilePath, &'a Lock)> {
     let others = |held: &&Lock| {
-        held.until > now && !held.is_of(lock.workflow, fence) && held.excludes(lock.mode)
+        held.lasts(now) && !held.is_of(lock.workflow, fence) && held.excludes(lock.mode)
     };
     let on = |path| world.locks.on(path).iter().filter(others).map(move |held| (path, held));
     lock.paths.iter().flat_map(on).collect()

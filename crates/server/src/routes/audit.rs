@@ -1,8 +1,7 @@
 //! The ledger's records, as they are stored.
 
 use axum::extract::State;
-use baton_engine::{AuditQuery, Page};
-use baton_protocol::event::Event;
+use baton_engine::{AuditQuery, Page, record_types};
 use baton_protocol::id::{AgentId, HandoffId, WorkflowId};
 use baton_protocol::lock::FilePath;
 use baton_protocol::time::Timestamp;
@@ -109,9 +108,10 @@ async fn list(
 
 /// The type that a word names. One that there is not would look like an audit with nothing in it.
 fn kind_of(word: &str) -> Result<String, Problem> {
-    if Event::WORDS.contains(&word) {
+    if record_types().any(|known| known == word) {
         return Ok(word.to_owned());
     }
-    let detail = format!("`{word:.40}` is no type of record; expected {}", Event::WORDS.join(", "));
+    let known: Vec<_> = record_types().collect();
+    let detail = format!("`{word:.40}` is no type of record; expected {}", known.join(", "));
     Err(Problem::bad_input(Some("type".to_owned()), detail))
 }

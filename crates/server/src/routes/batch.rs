@@ -166,7 +166,8 @@ impl Reader {
             let read = tokio::time::timeout_at(by, self.body.next());
             let Ok(read) = read.await else {
                 self.number += 1;
-                return Some(Err(self.end("a batch that stopped")));
+                let code = (StatusCode::REQUEST_TIMEOUT, "too-slow");
+                return Some(Err(self.cut(code, "a batch that stopped")));
             };
             match read {
                 Some(Ok(bytes)) => {
@@ -178,7 +179,8 @@ impl Reader {
                 }
                 Some(Err(_)) => {
                     self.number += 1;
-                    return Some(Err(self.end("a batch that broke off")));
+                    let code = (StatusCode::UNPROCESSABLE_ENTITY, "bad-input");
+                    return Some(Err(self.cut(code, "a batch that broke off")));
                 }
                 None => {
                     self.over = true;
@@ -222,6 +224,13 @@ impl Reader {
     }
 
     /// Says why nothing after this is read.
+    /// No more comes although there was more to come.
+    fn cut(&mut self, (status, code): (StatusCode, &'static str), what: &str) -> Problem {
+        self.over = true;
+        let hint = "send the rest again; what is above this line was done";
+        Problem::new(status, code, format!("{what}; expected its end"), hint)
+    }
+
     fn end(&mut self, what: &str) -> Problem {
         self.over = true;
         let detail = format!(

@@ -278,6 +278,7 @@ async fn what_is_wrong_with_a_body_is_named() {
     let twice = r#"{ "title": "a", "title": "b" }"#;
     for (path, body) in [
         ("/v1/workflows", twice.to_owned()),
+        ("/v1/workflows", format!(r#"{{ "title": "a", "constraints": {twice} }}"#)),
         ("/v1/commands", format!(r#"{{ "start": {twice} }}"#)),
     ] {
         let named = scene.send("POST", path, &[], body.into()).await;

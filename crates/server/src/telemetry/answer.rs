@@ -39,9 +39,9 @@ impl Answer {
 /// How long a `Retry-After` header says to wait: in seconds, or until a moment.
 fn pause(text: &str, now: SystemTime) -> Option<Duration> {
     let text = text.trim();
-    let asked = match text.parse() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => {
+    let asked = match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => Duration::from_secs(text.parse().unwrap_or(u64::MAX)),
+        false => {
             let until = httpdate::parse_http_date(text).ok()?;
             until.duration_since(now).unwrap_or_default()
         }
@@ -104,6 +104,8 @@ mod tests {
             ("Thu, 01 Jan 2026 00:00:30 GMT", "after 30s"),
             ("Wed, 31 Dec 2025 23:59:00 GMT", "after 0s"),
             ("99999999", "after 3600s"),
+            ("99999999999999999999", "after 3600s"),
+            ("+7", "later"),
             ("Fri, 01 Jan 2027 00:00:00 GMT", "after 3600s"),
             ("soon", "later"),
             ("-1", "later"),

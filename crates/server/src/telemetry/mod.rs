@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use baton_engine::{Engine, causes};
@@ -45,7 +46,8 @@ pub(crate) fn start(engine: &Arc<Engine>, data: &Path, configured: Option<&str>)
         match exporter(&endpoint, heard.clone()) {
             Ok(exporter) => {
                 tracing::info!(endpoint = shown(&endpoint), "traces go to a collector");
-                Sender { engine, exporter, heard, cursor }.run().await;
+                let refusing = AtomicU16::new(0);
+                Sender { engine, exporter, heard, refusing, cursor }.run().await;
             }
             Err(error) => {
                 tracing::error!(%error, endpoint = shown(&endpoint), "no traces are sent");
@@ -77,7 +79,7 @@ fn shown(endpoint: &str) -> String {
 fn exporter(endpoint: &str, heard: Heard) -> Result<SpanExporter, ExporterBuildError> {
     let client = http::Client::new(heard);
     // Its own retries sleep on a thread that others work on.
-    let once = RetryPolicy::default().with_max_retries(0);
+    let once = RetryPolicy::disabled();
     let builder = SpanExporter::builder().with_http().with_http_client(client);
     let builder = builder.with_retry_policy(once);
     let mut exporter = builder.with_endpoint(endpoint).build()?;
@@ -93,6 +95,8 @@ struct Sender {
     engine: Arc<Engine>,
     exporter: SpanExporter,
     heard: Heard,
+    /// The status with which the collector refused the last batch, or 0.
+    refusing: AtomicU16,
     cursor: Cursor,
 }
 
@@ -126,8 +130,11 @@ impl Sender {
                 }
                 Err(Unsent { why, after: asked }) => {
                     tracing::warn!(why, "could not send traces; they are sent later");
-                    tokio::time::sleep(asked.unwrap_or(pause).max(PACE)).await;
-                    pause = (pause * 2).min(RETRY_MAX);
+                    tokio::time::sleep(rest(asked, pause)).await;
+                    // A collector that says how long to wait is there.
+                    if asked.is_none() {
+                        pause = (pause * 2).min(RETRY_MAX);
+                    }
                 }
             }
         }
@@ -152,10 +159,16 @@ impl Sender {
         let spans = batch.len();
         let sent = self.exporter.export(batch).await;
         match self.heard.take() {
-            Some(Answer::Taken) => Ok(()),
+            Some(Answer::Taken) => {
+                self.refusing.store(0, Ordering::Relaxed);
+                Ok(())
+            }
             Some(Answer::Never { status }) => {
                 let status = status.as_u16();
-                tracing::warn!(status, spans, "the collector refused traces; they are dropped");
+                // Said once, and not for each batch of a collector that refuses them all.
+                if self.refusing.swap(status, Ordering::Relaxed) != status {
+                    tracing::warn!(status, spans, "the collector refused traces; they are dropped");
+                }
                 Ok(())
             }
             Some(Answer::Later { status, after }) => {
@@ -164,6 +177,11 @@ impl Sender {
             None => sent.map_err(Unsent::because),
         }
     }
+}
+
+/// How long to wait before spans are sent again: as long as the collector asked for, if it did.
+fn rest(asked: Option<Duration>, pause: Duration) -> Duration {
+    asked.unwrap_or(pause).max(PACE)
 }
 
 /// Remembers up to which record spans were sent.
@@ -192,6 +210,14 @@ impl Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_collector_is_left_alone_for_as_long_as_it_asks() {
+        let seconds = Duration::from_secs;
+        assert_eq!(rest(Some(seconds(7)), seconds(1)), seconds(7));
+        assert_eq!(rest(None, seconds(2)), seconds(2));
+        assert_eq!(rest(Some(Duration::ZERO), seconds(2)), PACE);
+    }
 
     #[test]
     fn the_environment_has_the_last_word_on_where_traces_go() {

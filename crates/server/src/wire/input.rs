@@ -1,6 +1,5 @@
 //! Reading what comes in: limited, JSON only, and with the bad field named.
 
-use std::fmt;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
@@ -8,12 +7,12 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use baton_protocol::limits::REQUEST_BYTES_MAX;
 use http_body_util::LengthLimitError;
-use serde::Deserialize;
-use serde::de::{self, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use super::Problem;
+use super::distinct::Distinct;
 use super::words::plain;
 
 /// How long a body may take to arrive.
@@ -45,36 +44,6 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
         }
         json_only(&head.headers, &["application/json"])?;
         read(&bytes).map(|Distinct(fields)| Self(fields))
-    }
-}
-
-/// An object in which no name stands twice: one of the two would be lost, and nobody would know.
-struct Distinct(Map<String, Value>);
-
-impl<'de> Deserialize<'de> for Distinct {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Names;
-
-        impl<'de> Visitor<'de> for Names {
-            type Value = Distinct;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Distinct, A::Error> {
-                let mut map = Map::new();
-                while let Some((name, value)) = fields.next_entry::<String, Value>()? {
-                    if map.contains_key(&name) {
-                        return Err(de::Error::custom(format!("duplicate field `{name}`")));
-                    }
-                    map.insert(name, value);
-                }
-                Ok(Distinct(map))
-            }
-        }
-
-        from.deserialize_map(Names)
     }
 }
 
@@ -130,7 +99,9 @@ async fn whole(body: Body) -> Result<Bytes, Problem> {
     })?;
     read.map_err(|error| {
         if !error.into_inner().is::<LengthLimitError>() {
-            return Problem::bad_input(None, "a body that broke off; expected all of it");
+            let hint = "send it again, whole; nothing was recorded";
+            let detail = "a body that broke off; expected all of it";
+            return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-input", detail, hint);
         }
         let detail = format!("a request over {REQUEST_BYTES_MAX} bytes");
         let hint = "pass large things as artifacts: by path, not by content";

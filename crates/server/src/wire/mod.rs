@@ -1,6 +1,7 @@
 //! What goes over the wire: bodies and parameters on their way in, pages and problems on their way
 //! out.
 
+mod distinct;
 mod input;
 mod key;
 mod page;

@@ -179,7 +179,7 @@ fn waits_of(world: &World, (id, fence): Key, now: Timestamp) -> Vec<Wait> {
     let paths = wanted.flat_map(|wants| wants.paths.iter().map(|path| (path, wants.mode)));
     for (path, mode) in paths {
         let others = world.locks.on(path).iter();
-        let others = others.filter(|held| held.until > now && !held.is_of(id, fence));
+        let others = others.filter(|held| held.lasts(now) && !held.is_of(id, fence));
         let others = others.filter(|held| held.excludes(mode));
         waits.extend(others.map(|held| for_lock(path, held)));
     }
