@@ -22,7 +22,7 @@ async fn three_missed_heartbeats_take_an_agent_out_and_the_next_brings_it_back()
         stage.scene.engine.heartbeat(actor, builder).await.expect("taken");
     };
     let records = async |stage: &Stage| {
-        stage.scene.engine.stats(Actor::Operator).await.expect("counted").records
+        stage.scene.engine.stats(Actor::Operator).await.expect("counted").records.expect("all")
     };
     stage.scene.later("19s");
     beat(&stage).await;

@@ -149,10 +149,10 @@ async fn three_failed_checks_take_an_agent_out_and_one_good_one_brings_it_back()
     scene.later("60s");
     scene.engine.check_health().await.expect("asked");
     assert_eq!(status(&scene).await, "healthy");
-    let records = scene.engine.stats(Actor::Operator).await.expect("counted").records;
+    let records = scene.engine.stats(Actor::Operator).await.expect("counted").records.expect("all");
     scene.later("60s");
     scene.engine.check_health().await.expect("asked");
-    let now = scene.engine.stats(Actor::Operator).await.expect("counted").records;
+    let now = scene.engine.stats(Actor::Operator).await.expect("counted").records.expect("all");
     assert_eq!(now, records, "what is known is not written again");
 }
 
@@ -181,16 +181,27 @@ async fn an_agent_counts_the_work_that_it_sees_and_no_other() {
     for title in ["one secret", "another"] {
         scene.by("stranger", json!({ "start": { "title": title } })).await;
     }
+    // What waits for a person is withheld from its receiver, although that has a part in the work.
+    let ask = json!({ "name": "all", "when": "true" });
+    scene.ask(Actor::Operator, json!({ "set_policy": { "approval": [ask] } })).await;
+    let waits = json!({
+        "workflow": passed.workflow, "fence": 1, "to_agent": "builder", "type": "delegation",
+        "reason": "withheld", "return_protocol": { "timeout": "1h" },
+    });
+    scene.by("planner", json!({ "pass": waits })).await;
     let counts = async |viewer: Actor| {
         let stats = scene.engine.stats(viewer).await.expect("counted");
         let known = stats.handoffs_by_agent.into_keys().collect::<Vec<_>>().join(" ");
         let workflows = (stats.open_workflows, stats.total_workflows);
-        (workflows, (stats.pending_handoffs, stats.total_handoffs), known)
+        let handoffs = (stats.pending_handoffs, stats.total_handoffs);
+        (workflows, handoffs, known, stats.records.is_some())
     };
     let of = async |name: &str| counts(Actor::Agent(agent(name))).await;
-    let all = ((3, 3), (1, 1), "builder planner".to_owned());
+    let all = ((3, 3), (2, 2), "builder planner".to_owned(), true);
     assert_eq!(counts(Actor::Operator).await, all);
     assert_eq!(counts(Actor::Viewer).await, all);
-    assert_eq!(of("builder").await, ((1, 1), (1, 1), "builder planner".to_owned()));
-    assert_eq!(of("stranger").await, ((2, 2), (0, 0), String::new()));
+    let known = "builder planner".to_owned();
+    assert_eq!(of("builder").await, ((1, 1), (1, 1), known.clone(), false));
+    assert_eq!(of("planner").await, ((1, 1), (2, 2), known, false));
+    assert_eq!(of("stranger").await, ((2, 2), (0, 0), String::new(), false));
 }
