@@ -125,7 +125,7 @@ pub(crate) fn routes(api: Api) -> Api {
     api.route(
         get("/metrics", "metrics", "Shows metrics for Prometheus")
             .detail(
-                "At the workspace's socket nobody needs to say who asks. On the network it takes a \
+                "At the workspace's socket a person need not say who asks. Otherwise it takes a \
                  token of the operator's, or of a viewer.",
             )
             .answers_as::<String>(200, "application/openmetrics-text", text)
@@ -171,10 +171,10 @@ fn word(method: &Method) -> &'static str {
     }
 }
 
-/// All metrics. At the socket nobody needs to say who asks; on the network it takes a token of the
-/// operator's, and one that may only look is enough.
+/// All metrics. At the socket a person need not say who asks; an agent there is told as little of
+/// others' work as on the network. A token of the operator's that may only look is enough.
 async fn metrics(State(app): State<Arc<App>>, mut parts: Parts) -> Result<Response, Problem> {
-    if !matches!(parts.extensions.get(), Some(Peer::Socket { .. })) {
+    if !matches!(parts.extensions.get(), Some(Peer::Socket { marked: false, .. })) {
         let Caller(actor) = Caller::from_request_parts(&mut parts, &app).await?;
         if let Actor::Agent(agent) = actor {
             let what = "read the metrics";

@@ -318,6 +318,14 @@ async fn records_are_asked_for_by_types_that_there_are() {
 }
 
 #[tokio::test]
+async fn an_agent_at_the_socket_reads_no_metrics_of_others() {
+    let scene = Scene::new().await;
+    assert_eq!(scene.ask("GET", "/metrics", None).await.status, 200);
+    let refused = scene.for_an_agent().ask("GET", "/metrics", None).await;
+    assert_eq!((refused.status, &refused.body["code"]), (403, &json!("operator-only")));
+}
+
+#[tokio::test]
 async fn an_agent_that_was_known_so_is_not_made_again() {
     let scene = Scene::new().await;
     let profile = json!({ "id": "quiet" });

@@ -22,6 +22,8 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 pub(super) struct Scene {
     router: Router,
+    /// Who is at the socket.
+    peer: Peer,
 }
 
 /// What a caller got.
@@ -53,9 +55,16 @@ impl Scene {
             metrics: Default::default(),
             hosts: Vec::new(),
         };
-        let scene = Self { router: router(Arc::new(app)) };
+        let peer = Peer::Socket { same_user: true, marked: false };
+        let scene = Self { router: router(Arc::new(app)), peer };
         scene.ask("PUT", "/v1/agents/builder", Some(json!({ "capabilities": ["rust"] }))).await;
         scene
+    }
+
+    /// The same routes, asked by a process that was started as an agent.
+    pub(super) fn for_an_agent(&self) -> Self {
+        let peer = Peer::Socket { same_user: true, marked: true };
+        Self { router: self.router.clone(), peer }
     }
 
     /// Plays a delegation with variables, an artifact, a lock and a question to a person.
@@ -138,8 +147,7 @@ impl Scene {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.extension(Peer::Socket { same_user: true, marked: false });
-        let request = request.body(body).expect("a request");
+        let request = request.extension(self.peer).body(body).expect("a request");
         let response = self.router.clone().oneshot(request).await.expect("an answer");
         let (head, body) = response.into_parts();
         let bytes = to_bytes(body, ANSWER_BYTES_MAX).await.expect("a body");
