@@ -129,6 +129,11 @@ impl AgentId {
     pub fn is_operator(&self) -> bool {
         &*self.0 == "operator"
     }
+
+    /// Whether records and commands of that person, or of Baton itself, go by this name.
+    pub(crate) fn is_reserved(&self) -> bool {
+        matches!(&*self.0, "operator" | "coordinator" | "error-monitor")
+    }
 }
 
 macro_rules! uuid_id {

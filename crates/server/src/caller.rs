@@ -169,6 +169,13 @@ pub(crate) fn bearer(header: &str) -> &str {
 
 async fn by_token(app: &App, header: &str) -> Result<(String, Credential), Problem> {
     let token = bearer(header);
+    if token.is_empty() {
+        in_time(app.rates.take_wrong(Instant::now())).await?;
+        return Err(Problem::unauthorized(
+            "there is no bearer token in the Authorization header",
+            "send `Authorization: Bearer TOKEN`, with that word before the token",
+        ));
+    }
     let found = app.engine.authenticate(token).await.map_err(QueryError::from)?;
     let Some(found) = found else {
         in_time(app.rates.take_wrong(Instant::now())).await?;

@@ -232,6 +232,7 @@ fn signed(status: &view::Status) -> String {
 
 fn nobody(session: &Session) -> Result<(), Failure> {
     let out = session.out;
+    elsewhere(session)?;
     let held = session.client.workspace().is_some_and(Workspace::is_held);
     if out.json {
         return out.value(&json!({"running": held, "reachable": false}));
@@ -244,6 +245,15 @@ fn nobody(session: &Session) -> Result<(), Failure> {
         page.line(if held { UNREACHABLE } else { none });
         Ok(())
     })
+}
+
+/// Whoever names a coordinator on the network, and gets no answer, hears so as from any verb:
+/// nothing that is asked next starts it.
+fn elsewhere(session: &Session) -> Result<(), Failure> {
+    match session.client.workspace() {
+        Some(_) => Ok(()),
+        None => session.client.read("/v1/status").map(drop),
+    }
 }
 
 /// Stop the coordinator
@@ -268,6 +278,9 @@ impl Stop {
             }
         }
         let stopped = running.is_some();
+        if !stopped {
+            elsewhere(session)?;
+        }
         if !stopped && session.client.workspace().is_some_and(Workspace::is_held) {
             return Err(Failure::failed(UNREACHABLE, "run `baton stop` again in a moment"));
         }

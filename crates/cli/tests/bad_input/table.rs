@@ -305,6 +305,7 @@ operator 422 bad-variable
 operator 422 bad-variable
     {"set_variables": {"workflow": "$open1", "changes": {"decisions_made": 7}}}
 operator 422 reserved-name {"register": {"id": "operator"}}
+operator 422 reserved-name {"register": {"id": "coordinator"}}
 operator 422 view-of-agent
     {"issue_token": {"agent": "builder", "digest": "$digest", "grant": "view"}}
 operator 422 bad-digest {"issue_token": {"agent": "builder", "digest": "xyz"}}

@@ -163,7 +163,12 @@ fn an_address_that_a_verb_does_not_heed_is_refused_when_it_was_typed() {
     }
     assert!(!desk.path().join("shop").exists());
     // In the environment it is for the verbs that heed it.
-    desk.run_with(&["tag", "list"], &[("BATON_URL", elsewhere)]).ok();
+    let there = [("BATON_URL", elsewhere), ("BATON_TOKEN", "bt1_builder_0123")];
+    desk.run_with(&["tag", "list"], &there).ok();
+    for verb in ["list", "status", "stop"] {
+        let told = desk.run_with(&[verb], &there).fails(1);
+        assert!(told.contains(&format!("nobody answers at {elsewhere}")), "{verb}: {told}");
+    }
 }
 
 #[test]

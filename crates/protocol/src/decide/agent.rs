@@ -17,7 +17,7 @@ pub(super) fn register(
     profile: &Profile,
 ) -> Result<Decision, Refusal> {
     holder::operator_only(ask, "register agents")?;
-    if profile.id.is_operator() || profile.id == AgentId::error_monitor() {
+    if profile.id.is_reserved() {
         return Err(Refusal::ReservedName { agent: profile.id.clone() });
     }
     let known = world.agents.get(&profile.id);

@@ -292,6 +292,11 @@ async fn what_is_wrong_with_a_body_is_named() {
     assert_eq!((form.status, &form.body["code"]), (415, &json!("not-json")));
     let limit = scene.ask("GET", "/v1/workflows?limit=x", None).await;
     assert_eq!((limit.status, &limit.body["field"]), (422, &json!("limit")));
+    for other in ["bt1_builder_0123", "Basic YTpi"] {
+        let scheme = scene.ask_with(Some(("authorization", other)), "GET", "/v1/inbox", None).await;
+        let detail = scheme.body["detail"].as_str().expect("a detail");
+        assert!(scheme.status == 401 && detail.contains("no bearer token"), "{}", scheme.body);
+    }
     let broken = stream::once(async { Err::<Bytes, _>(io::Error::other("the line is dead")) });
     let broken = scene.send("POST", "/v1/workflows", &[], Body::from_stream(broken)).await;
     let detail = broken.body["detail"].as_str().expect("a detail");
