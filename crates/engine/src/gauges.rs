@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use baton_protocol::World;
 use baton_protocol::handoff::State;
 use baton_protocol::id::AgentId;
+use baton_protocol::time::Timestamp;
 use baton_store::Scope;
 
 use crate::engine::Engine;
@@ -62,7 +63,8 @@ impl Engine {
 
     /// The live state in numbers.
     pub async fn gauges(&self) -> Result<Gauges, QueryError> {
-        let mut gauges = self.look(Scope::Everything, count).await?;
+        let now = self.clock.now();
+        let mut gauges = self.look(Scope::Everything, move |world| count(world, now)).await?;
         for tally in self.ledger.counts().await? {
             *gauges.records.entry(tally.kind).or_default() += tally.count;
         }
@@ -75,11 +77,11 @@ impl Engine {
     }
 }
 
-fn count(world: &World) -> Gauges {
+fn count(world: &World, now: Timestamp) -> Gauges {
     let mut gauges = Gauges {
         workflows: world.workflows.len() as u64,
         outbox: world.outbox.len() as u64,
-        locks: world.locks.iter().count() as u64,
+        locks: world.locks.iter().filter(|(_, lock)| lock.lasts(now)).count() as u64,
         ..Gauges::default()
     };
     let mut queues: BTreeMap<&AgentId, u64> = BTreeMap::new();
