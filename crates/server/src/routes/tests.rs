@@ -267,6 +267,27 @@ async fn a_batch_ends_at_its_limits_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_batch_that_breaks_off_is_done_up_to_there_and_says_so() {
+    let scene = Scene::new().await;
+    let line = r#"{"command":{"start":{"title":"a"}}}"#.to_owned() + "\n";
+    let dead = Err(io::Error::other("the line is dead"));
+    let lines = stream::iter([Ok(Bytes::from(line)), dead]);
+    let kind = ("content-type", "application/x-ndjson");
+    let got = scene.send("POST", "/v1/batch", &[kind], Body::from_stream(lines)).await;
+    let text = got.body.as_str().expect("lines");
+    let answers: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let [done, cut] = answers.as_slice() else { panic!("{text}") };
+    assert!(done.to_string().contains("started"), "{done}");
+    assert!(
+        cut.to_string().contains("bad-input") && cut.to_string().contains("broke off"),
+        "{cut}"
+    );
+    let made = scene.ask("GET", "/v1/workflows", None).await;
+    assert_eq!(made.body.as_array().map(Vec::len), Some(1), "what came before was done");
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_body_is_named() {
     let scene = Scene::new().await;
     let path = format!("/v1/handoffs/{}/accept", scene::NOTHING);
